@@ -1,0 +1,115 @@
+//! Scaled-dot-product attention: operations and bytes.
+//!
+//! Symbols: `b` batch, `h` heads, `n` sequence length, `d` head dimension, `bytes` per element.
+
+/// Shape of one attention call; query, key and value are `[b, h, n, d]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Batch.
+    pub b: u64,
+    /// Heads.
+    pub h: u64,
+    /// Sequence length, the same for queries and keys.
+    pub n: u64,
+    /// Head dimension.
+    pub d: u64,
+}
+
+impl Shape {
+    /// Elements of one of Q, K, V, O: `b·h·n·d`.
+    pub fn tensor_elements(self) -> f64 {
+        self.b as f64 * self.h as f64 * self.n as f64 * self.d as f64
+    }
+
+    /// Elements of the score matrix: `b·h·n²`.
+    pub fn score_elements(self) -> f64 {
+        self.b as f64 * self.h as f64 * self.n as f64 * self.n as f64
+    }
+}
+
+/// Operations (FLOP) of a forward pass: `4·b·h·n²·d`, two matrix products of `2·b·h·n²·d` each; a causal mask leaves
+/// half of them useful.
+///
+/// Source: Dao-AILab/flash-attention `benchmarks/benchmark_flash_attention.py`, `flops()`.
+pub fn forward_flop(shape: Shape, causal: bool) -> f64 {
+    let full = 4.0 * shape.score_elements() * shape.d as f64;
+    if causal { full / 2.0 } else { full }
+}
+
+/// Operations (FLOP) of a backward pass that recomputes the scores: 2.5 times the forward (five products instead of
+/// two). A backward that keeps them needs 2 times.
+///
+/// Source: as [`forward_flop`]; the count of five products is in arXiv 2205.14135, algorithm 4.
+pub fn backward_flop(shape: Shape, causal: bool) -> f64 {
+    2.5 * forward_flop(shape, causal)
+}
+
+/// Operations (FLOP) of forward and backward: 3.5 times the forward.
+pub fn forward_backward_flop(shape: Shape, causal: bool) -> f64 {
+    forward_flop(shape, causal) + backward_flop(shape, causal)
+}
+
+/// Bytes of one copy of the scores: `b·h·n²·bytes`.
+pub fn score_copy_bytes(shape: Shape, bytes: f64) -> f64 {
+    shape.score_elements() * bytes
+}
+
+/// Copies of the score matrix that are alive at the peak of a naive forward and backward under autograd: the
+/// probabilities kept for the backward, their gradient, and two temporaries of the softmax's and the scaling's
+/// backward. Counted in the operations of this lab; measured 4.0 on an H200 at n = 2048 to 8192.
+pub const NAIVE_SCORE_COPIES: f64 = 4.0;
+
+/// Peak bytes beyond the inputs of a naive forward and backward: `4·b·h·n²·bytes + 2·b·h·n·d·bytes` (score copies,
+/// output and one gradient).
+pub fn naive_peak_extra_bytes(shape: Shape, bytes: f64) -> f64 {
+    NAIVE_SCORE_COPIES * score_copy_bytes(shape, bytes) + 2.0 * shape.tensor_elements() * bytes
+}
+
+/// Fewest bytes beyond the inputs that any fused forward and backward can hold at its end: the output and three
+/// gradients, plus one fp32 log-sum-exp per row: `4·b·h·n·d·bytes + 4·b·h·n`. What a kernel uses above this is its
+/// workspace.
+///
+/// Source: arXiv 2205.14135, algorithms 1 and 4 (what is kept between the passes).
+pub fn fused_floor_extra_bytes(shape: Shape, bytes: f64) -> f64 {
+    4.0 * shape.tensor_elements() * bytes + 4.0 * (shape.b * shape.h * shape.n) as f64
+}
+
+/// Largest `n` for which [`naive_peak_extra_bytes`] stays within `budget` bytes: the positive root of
+/// `4·b·h·bytes·n² + 2·b·h·d·bytes·n = budget`, rounded down.
+pub fn naive_wall_n(shape: Shape, bytes: f64, budget: f64) -> u64 {
+    let bh = (shape.b * shape.h) as f64 * bytes;
+    let (a, b) = (NAIVE_SCORE_COPIES * bh, 2.0 * bh * shape.d as f64);
+    ((-b + (b * b + 4.0 * a * budget).sqrt()) / (2.0 * a)).floor() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FA: Shape = Shape { b: 2, h: 16, n: 8192, d: 128 };
+    const H200: Shape = Shape { b: 4, h: 16, n: 8192, d: 128 };
+
+    #[test]
+    fn flop_counts_match_published_vectors() {
+        assert_eq!(forward_flop(FA, false), 1_099_511_627_776.0);
+        assert_eq!(forward_flop(FA, true), 549_755_813_888.0);
+        assert_eq!(backward_flop(FA, false), 2_748_779_069_440.0);
+    }
+
+    #[test]
+    fn naive_peak_matches_the_measured_h200_figures() {
+        // PyTorch 2.11.0 on one H200, bf16, MiB: 8320 at n = 4096, 33024 at n = 8192.
+        for (n, measured_mib) in [(2048, 2112.0), (4096, 8320.0), (8192, 33024.0)] {
+            let mib = super::super::mib(naive_peak_extra_bytes(Shape { n, ..H200 }, 2.0));
+            assert!((mib / measured_mib - 1.0_f64).abs() < 0.001, "n {n}: {mib} against {measured_mib}");
+        }
+    }
+
+    #[test]
+    fn the_wall_is_where_the_peak_meets_the_budget() {
+        let budget = 120.0e9;
+        let n = naive_wall_n(H200, 2.0, budget);
+        assert!(naive_peak_extra_bytes(Shape { n, ..H200 }, 2.0) <= budget);
+        assert!(naive_peak_extra_bytes(Shape { n: n + 1, ..H200 }, 2.0) > budget);
+    }
+}

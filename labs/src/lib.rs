@@ -1,0 +1,14 @@
+//! What the app and the worker agree on, without LibTorch: the line [`protocol`], the [`formulas`] that no other
+//! code computes, the [`spec`] of each lab, and the labs themselves (one folder each). The worker, which runs a lab
+//! on a device, is behind the feature `torch`.
+
+pub mod attention;
+pub mod clock;
+pub mod formulas;
+pub mod protocol;
+pub mod spec;
+
+#[cfg(feature = "torch")]
+pub mod torch;
+
+pub use spec::{LABS, LabSpec, find_lab};

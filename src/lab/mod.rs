@@ -1,0 +1,61 @@
+//! Labs as the app sees them: a [`LabEvent`] stream that [`session`] turns into state, that [`runner`] gets from a
+//! worker, and that [`history`] keeps on disk. One line format serves history, export, replay and tests.
+
+use infralab_labs::protocol::{Event, RunRequest};
+use serde::{Deserialize, Serialize};
+
+use crate::telemetry::{Machine, Snapshot};
+
+/// One line of a run, in the order in which things happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum LabEvent {
+    /// First line of a recorded run.
+    Header(Header),
+    /// Readings of host and devices while the lab ran.
+    Snapshot(Snapshot),
+    /// A line that the worker or one of its libraries printed.
+    Log {
+        /// The line, as it came.
+        line: String,
+    },
+    /// The worker's process ended.
+    Exited(Exited),
+    /// Last line of a recorded run.
+    Record(Box<Record>),
+    /// What the worker reported.
+    #[serde(untagged)]
+    Worker(Event),
+}
+
+/// How a run began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of this line format.
+    pub format: u32,
+    /// Run id.
+    pub run: String,
+    /// Version of infralab.
+    pub infralab: String,
+    /// What was asked of the worker.
+    pub request: RunRequest,
+    /// What the learner predicted, by name, in the unit of the lab's specification; empty when nothing was.
+    pub predictions: std::collections::BTreeMap<String, f64>,
+    /// The machine that the app ran on.
+    pub machine: Machine,
+    /// Wall clock at the start, ms since 1970.
+    pub unix_ms: u64,
+    /// Shared clock at the start, ns.
+    pub mono_ns: u64,
+}
+
+/// How the worker's process ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exited {
+    /// Exit code, where there is one.
+    pub code: Option<i32>,
+    /// Signal that ended it, where one did.
+    pub signal: Option<i32>,
+    /// Shared clock, ns.
+    pub mono_ns: u64,
+}

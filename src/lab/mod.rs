@@ -1,10 +1,19 @@
 //! Labs as the app sees them: a [`LabEvent`] stream that [`session`] turns into state, that [`runner`] gets from a
 //! worker, and that [`history`] keeps on disk. One line format serves history, export, replay and tests.
 
+pub mod history;
+pub mod record;
+pub mod replay;
+pub mod runner;
+pub mod session;
+
 use infralab_labs::protocol::{Event, RunRequest};
 use serde::{Deserialize, Serialize};
 
 use crate::telemetry::{Machine, Snapshot};
+
+pub use record::Record;
+pub use session::LabSession;
 
 /// One line of a run, in the order in which things happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,4 +67,21 @@ pub struct Exited {
     pub signal: Option<i32>,
     /// Shared clock, ns.
     pub mono_ns: u64,
+}
+
+impl LabEvent {
+    /// When it happened on the run's own clock, where the event says so.
+    pub fn mono_ns(&self) -> Option<u64> {
+        match self {
+            Self::Header(header) => Some(header.mono_ns),
+            Self::Snapshot(snapshot) => Some(snapshot.mono_ns),
+            Self::Exited(exited) => Some(exited.mono_ns),
+            Self::Worker(
+                Event::Phase { mono_ns, .. } | Event::Note { mono_ns, .. } | Event::Done { mono_ns, .. },
+            ) => Some(*mono_ns),
+            Self::Worker(Event::Hello(hello)) => Some(hello.mono_ns),
+            Self::Worker(Event::Point(point)) => Some(point.mono_ns),
+            Self::Log { .. } | Self::Record(_) | Self::Worker(_) => None,
+        }
+    }
 }

@@ -1,0 +1,145 @@
+//! The closing line of a run: what was asked, predicted, expected and measured, in the shape that the command line
+//! promises.
+
+use std::collections::BTreeMap;
+
+use infralab_labs::find_lab;
+use infralab_labs::protocol::{Device, Quantity};
+use infralab_labs::spec::Params;
+use serde::{Deserialize, Serialize};
+
+use super::session::{LabSession, Status};
+
+/// A finished run in one object.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Run id.
+    pub run: String,
+    /// Lab id.
+    pub lab: String,
+    /// `completed`, `stopped` or `failed`.
+    pub outcome: String,
+    /// What went wrong, when it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<infralab_labs::protocol::Failure>,
+    /// What it ran on; `None` when the worker never said.
+    pub device: Option<Device>,
+    /// Parameters, defaults included.
+    pub params: Params,
+    /// Results by name.
+    pub summary: BTreeMap<String, Quantity>,
+    /// One line per prediction that the lab asks for, answered or not.
+    pub predictions: Vec<PredictionResult>,
+    /// What the result depends on besides the parameters.
+    pub env: Env,
+}
+
+/// A prediction beside the closed form and the measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PredictionResult {
+    /// Name.
+    pub name: String,
+    /// The closed form's recipe; `None` where there is none.
+    pub formula: Option<String>,
+    /// What the learner said before the run; `None` when nothing.
+    pub predicted: Option<f64>,
+    /// Value by closed form.
+    pub closed_form: Option<f64>,
+    /// What was measured.
+    pub measured: Option<f64>,
+    /// Why nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+    /// Unit of all of them.
+    pub unit: String,
+    /// Measured − closed form: what the formula does not explain.
+    pub residual: Option<f64>,
+}
+
+/// What a result depends on besides the parameters.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Env {
+    /// Version of infralab.
+    pub infralab: String,
+    /// LibTorch version.
+    pub libtorch: Option<String>,
+    /// cuDNN version.
+    pub cudnn: Option<String>,
+    /// NVIDIA driver version.
+    pub driver: Option<String>,
+    /// Host CPU.
+    pub cpu: Option<String>,
+    /// Threads that LibTorch used on the CPU.
+    pub cpu_threads: Option<u32>,
+    /// SM clock at the end of the run, MHz; device 0.
+    pub sm_clock_mhz: Option<u32>,
+    /// Seed of the random inputs.
+    pub seed: u64,
+    /// Seconds from start to end.
+    pub elapsed_s: f64,
+    /// Wall clock at the start, ms since 1970.
+    pub unix_ms: u64,
+}
+
+impl Record {
+    /// The record of a session that ended; `None` without a header.
+    pub fn of(session: &LabSession) -> Option<Self> {
+        let header = session.header.as_ref()?;
+        let hello = session.hello.as_ref();
+        let (outcome, failure) = match &session.status {
+            Status::Completed => ("completed", None),
+            Status::Stopped => ("stopped", None),
+            Status::Failed(failure) => ("failed", Some(failure.clone())),
+            Status::Starting | Status::Running => ("interrupted", None),
+        };
+        let last_gpu = session.snapshots.iter().rev().find_map(|s| s.gpus.first());
+        Some(Self {
+            run: header.run.clone(),
+            lab: header.request.lab.clone(),
+            outcome: outcome.into(),
+            failure,
+            device: hello.map(|h| h.device.clone()),
+            params: header.request.params.clone(),
+            summary: session.summary.clone(),
+            predictions: predictions(session),
+            env: Env {
+                infralab: header.infralab.clone(),
+                libtorch: hello.map(|h| h.libtorch.clone()),
+                cudnn: hello.and_then(|h| h.cudnn.clone()),
+                driver: header.machine.driver.clone(),
+                cpu: header.machine.cpu.clone(),
+                cpu_threads: hello.map(|h| h.cpu_threads),
+                sm_clock_mhz: last_gpu.and_then(|g| g.sm_clock_mhz),
+                seed: header.request.seed,
+                elapsed_s: session.elapsed_ns() as f64 / 1e9,
+                unix_ms: header.unix_ms,
+            },
+        })
+    }
+}
+
+/// What the lab asks, with the answers so far: predicted, by closed form, measured, and the residual.
+pub fn predictions(session: &LabSession) -> Vec<PredictionResult> {
+    let Some(header) = &session.header else { return Vec::new() };
+    let Some(lab) = find_lab(&header.request.lab) else { return Vec::new() };
+    let forms = lab.closed_forms_at(&header.request.params);
+    lab.predictions
+        .iter()
+        .map(|asked| {
+            let form = forms.get(&asked.name);
+            let closed_form = form.and_then(|f| f.value.value);
+            let result = session.summary.get(&asked.name);
+            let measured = result.and_then(|q| q.value);
+            PredictionResult {
+                name: asked.name.clone(),
+                formula: form.map(|f| f.formula.clone()),
+                predicted: header.predictions.get(&asked.name).copied(),
+                closed_form,
+                measured,
+                missing: result.and_then(|q| q.missing.clone()),
+                unit: asked.unit.clone(),
+                residual: measured.zip(closed_form).map(|(m, c)| m - c),
+            }
+        })
+        .collect()
+}

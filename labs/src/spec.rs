@@ -2,6 +2,7 @@
 //! app checks parameters and draws forms and charts from this; the worker trusts nothing and checks again.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -245,7 +246,7 @@ impl ParamSpec {
             (None, None) => "a whole number".into(),
         };
         if let Some(m) = self.multiple_of {
-            text.push_str(&format!(", a multiple of {m}"));
+            let _ = write!(text, ", a multiple of {m}");
         }
         text
     }

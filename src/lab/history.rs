@@ -84,7 +84,7 @@ impl Listed {
 /// Id of a new run: UTC time, lab, size, and four digits that tell two runs of one second apart.
 pub fn new_run_id(lab: &str, size: &str, unix_ms: u64) -> String {
     let time = jiff::Timestamp::from_millisecond(unix_ms as i64).unwrap_or_default();
-    let noise = (infralab_labs::clock::mono_ns() / 1000 ^ u64::from(std::process::id())) & 0xffff;
+    let noise = ((infralab_labs::clock::mono_ns() / 1000) ^ u64::from(std::process::id())) & 0xffff;
     format!("{}-{lab}-{size}-{noise:04x}", time.strftime("%Y%m%d-%H%M%S"))
 }
 

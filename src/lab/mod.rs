@@ -4,6 +4,7 @@
 pub mod history;
 pub mod record;
 pub mod replay;
+pub mod report;
 pub mod runner;
 pub mod session;
 

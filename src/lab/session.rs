@@ -294,7 +294,9 @@ mod tests {
 
     fn after(events: Vec<LabEvent>) -> LabSession {
         let mut session = LabSession::default();
-        events.into_iter().for_each(|e| session.apply(e));
+        for event in events {
+            session.apply(event);
+        }
         session
     }
 

@@ -65,7 +65,7 @@ fn terms(library: &Library, faults: &mut Vec<Fault>) {
     for term in &library.terms {
         let file = format!("glossary/{}.toml", term.layer.id());
         let mut fault = |problem: String| {
-            faults.push(Fault { file: file.clone(), problem: format!("{}: {problem}", term.id) })
+            faults.push(Fault { file: file.clone(), problem: format!("{}: {problem}", term.id) });
         };
         if term.id != slug(&term.en) {
             fault(format!("the id should be `{}`", slug(&term.en)));

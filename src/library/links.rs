@@ -19,7 +19,7 @@ pub fn wiki_links(text: &str) -> impl Iterator<Item = WikiLink<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         while let Some(open) = text[at..].find("[[").map(|i| i + at) {
-            let Some(close) = text[open..].find("]]").map(|i| i + open) else { return None };
+            let close = text[open..].find("]]").map(|i| i + open)?;
             let inner = &text[open + 2..close];
             at = open + 2;
             let in_code = code.iter().any(|r| r.contains(&open));

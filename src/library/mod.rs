@@ -6,6 +6,7 @@ mod glossary;
 mod links;
 mod note;
 mod source;
+mod term_text;
 
 use std::collections::HashMap;
 

@@ -114,9 +114,9 @@ struct FrontMatter {
 /// Reads every note out of `files`. A note that lacks one language shows the other and is reported.
 pub(super) fn collect(files: &[File], notes: &mut Vec<Note>, faults: &mut Vec<Fault>) {
     let mut halves: BTreeMap<String, BTreeMap<&str, (FrontMatter, String)>> = BTreeMap::new();
-    for file in files.iter().filter(|f| f.path.ends_with(".md")) {
+    for file in files {
+        let Some(stem) = file.path.strip_suffix(".md") else { continue };
         let mut fault = |problem: String| faults.push(Fault { file: file.path.clone(), problem });
-        let stem = &file.path[..file.path.len() - ".md".len()];
         let Some((stem, lang)) = stem.rsplit_once('.').filter(|(_, lang)| matches!(*lang, "en" | "zh"))
         else {
             fault("the name must end in .en.md or .zh.md".into());
@@ -216,7 +216,7 @@ pub fn headings(body: &str) -> Vec<Heading> {
     for (event, range) in Parser::new(body).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
-                open = Some((level as u8, String::new(), range.start))
+                open = Some((level as u8, String::new(), range.start));
             }
             Event::Text(t) | Event::Code(t) => {
                 if let Some((_, text, _)) = &mut open {
@@ -250,7 +250,8 @@ fn unique_anchor(text: &str, found: &[Heading]) -> String {
     if !taken(&base) {
         return base;
     }
-    (1..).map(|n| format!("{base}-{n}")).find(|a| !taken(a)).unwrap_or(base)
+    // One of these is free: there are fewer headings than candidates.
+    (1..=found.len()).map(|n| format!("{base}-{n}")).find(|a| !taken(a)).unwrap_or(base)
 }
 
 #[cfg(test)]

@@ -1,0 +1,238 @@
+//! `infralab lab list | show | run`.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::{Arc, mpsc};
+
+use anyhow::bail;
+use infralab_labs::clock::{mono_ns, unix_ms};
+use infralab_labs::protocol::{DeviceChoice, Event, RunRequest};
+use infralab_labs::spec::Size;
+use infralab_labs::{LABS, LabSpec, find_lab};
+use serde_json::json;
+
+use super::{USAGE, lab_text, out};
+use crate::engine::{self, EngineState};
+use crate::lab::history::{self, Writer};
+use crate::lab::session::Status;
+use crate::lab::{Header, LabEvent, LabSession, Record, runner};
+use crate::lang::Lang;
+use crate::paths::{Paths, PathsError};
+use crate::telemetry::{Machine, Sampler, SamplerOptions, Telemetry};
+
+/// Subcommands of `lab`.
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum LabCommand {
+    /// Every lab
+    List {
+        /// One object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Question, closed form, parameters and predictions of a lab
+    Show {
+        /// Lab id
+        id: String,
+        /// One object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run a lab and record the run
+    Run(RunArgs),
+}
+
+/// Arguments of `lab run`.
+#[derive(Debug, clap::Args)]
+pub(super) struct RunArgs {
+    /// Lab id
+    id: String,
+    /// auto, cpu or cuda:N
+    #[arg(long, default_value = "auto")]
+    device: DeviceChoice,
+    /// tiny (seconds on a CPU), small (a laptop), full (a data-centre GPU)
+    #[arg(long, default_value = "tiny")]
+    size: Size,
+    /// A parameter, may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    set: Vec<(String, String)>,
+    /// A prediction, may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    predict: Vec<(String, String)>,
+    /// Seed of the random inputs
+    #[arg(long, default_value_t = 42)]
+    seed: u64,
+    /// Every event as a JSON line, the record last
+    #[arg(long)]
+    json: bool,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("use NAME=VALUE")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+pub(super) fn run(
+    command: LabCommand,
+    paths: impl Fn() -> Result<Paths, PathsError>,
+    lang: Lang,
+) -> anyhow::Result<ExitCode> {
+    let known = |id: &str| {
+        find_lab(id).ok_or_else(|| {
+            let ids = LABS.iter().map(|l| l.id.as_str()).collect::<Vec<_>>().join(", ");
+            anyhow::anyhow!("unknown lab `{id}`; there is: {ids}")
+        })
+    };
+    match command {
+        LabCommand::List { json } => {
+            for lab in LABS.iter() {
+                if json {
+                    out::json(
+                        &json!({"id": lab.id, "title": lab.title, "phase": lab.phase, "question": lab.question}),
+                    )?;
+                } else {
+                    out::line(&format!("{:<12} {}", lab.id, lang.pick(&lab.title.en, &lab.title.zh)))?;
+                }
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        LabCommand::Show { id, json } => {
+            let lab = known(&id)?;
+            if json {
+                out::json(&lab_text::object(lab))?;
+            } else {
+                out::line(&lab_text::text(lab, lang))?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        LabCommand::Run(args) => start(known(&args.id)?, &args, &paths()?, lang),
+    }
+}
+
+fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Result<ExitCode> {
+    let params = lab.params_for(args.size, &args.set)?;
+    let request = RunRequest {
+        lab: lab.id.clone(),
+        size: args.size,
+        device: args.device,
+        params,
+        seed: args.seed,
+        budget_bytes: None,
+    };
+    let predictions = predictions(lab, &args.predict)?;
+    let ready = match EngineState::locate(paths) {
+        EngineState::Ready(ready) => ready,
+        other => {
+            eprintln!("infralab: {other}");
+            return Ok(ExitCode::from(USAGE));
+        }
+    };
+    let (tx, rx) = mpsc::channel();
+    let (machine, sampler) = sample(tx.clone());
+    let unix_ms = unix_ms();
+    let header = Header {
+        format: history::FORMAT,
+        run: history::new_run_id(&lab.id, args.size.name(), unix_ms),
+        infralab: env!("CARGO_PKG_VERSION").into(),
+        request: request.clone(),
+        predictions,
+        machine,
+        unix_ms,
+        mono_ns: mono_ns(),
+    };
+    let mut writer = match Writer::create(&paths.runs(), &header) {
+        Ok(writer) => Some(writer),
+        Err(error) => {
+            eprintln!("infralab: {error}");
+            None
+        }
+    };
+    let sink: runner::Sink = Arc::new(move |event| {
+        let _ = tx.send(event);
+    });
+    let handle = runner::start(engine::worker_command(&ready), &request, sink)?;
+    stop_on_signal(handle)?;
+
+    let mut session = LabSession::default();
+    let mut printer = lab_text::Printer::new(lang, args.json);
+    let header = LabEvent::Header(header);
+    printer.print(&header)?;
+    session.apply(header);
+    // A reader that went away must not end the run: it is being recorded.
+    let mut printing = true;
+    for event in rx {
+        if let LabEvent::Worker(Event::Hello(hello)) = &event {
+            sampler.set_worker_pid(Some(hello.pid));
+        }
+        let last = matches!(event, LabEvent::Exited(_));
+        if let Some(file) = &mut writer
+            && let Err(error) = file.write(&event)
+        {
+            eprintln!("infralab: {error}");
+            writer = None;
+        }
+        printing = printing && printer.print(&event).is_ok();
+        session.apply(event);
+        if last {
+            break;
+        }
+    }
+    let Some(record) = Record::of(&session) else { bail!("the run has no header") };
+    if let Some(writer) = writer {
+        writer.finish(record.clone())?;
+    }
+    if printing {
+        printer.finish(&session, &record)?;
+    }
+    let done = matches!(session.status, Status::Completed | Status::Stopped);
+    Ok(ExitCode::from(u8::from(!done || session.checks.iter().any(|c| !c.passed))))
+}
+
+fn predictions(lab: &LabSpec, given: &[(String, String)]) -> anyhow::Result<BTreeMap<String, f64>> {
+    given
+        .iter()
+        .map(|(name, value)| {
+            if !lab.predictions.iter().any(|p| &p.name == name) {
+                let names = lab.predictions.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", ");
+                bail!("lab `{}` does not ask for `{name}`; it asks for {names}", lab.id);
+            }
+            match value.parse::<f64>() {
+                Ok(number) if number.is_finite() => Ok((name.clone(), number)),
+                _ => bail!("prediction `{name}`: `{value}` is not a number"),
+            }
+        })
+        .collect()
+}
+
+/// Starts readings for the run and waits shortly for what the machine is.
+fn sample(events: mpsc::Sender<LabEvent>) -> (Machine, Sampler) {
+    const RUN_HZ: f64 = 10.0;
+    const MACHINE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
+    let (machine_tx, machine_rx) = mpsc::channel();
+    let sampler = Sampler::start(
+        SamplerOptions { hz: RUN_HZ, ..SamplerOptions::default() },
+        Box::new(move |telemetry| match telemetry {
+            Telemetry::Machine(machine) => drop(machine_tx.send(machine)),
+            Telemetry::Snapshot(snapshot) => drop(events.send(LabEvent::Snapshot(snapshot))),
+        }),
+    );
+    let machine = machine_rx.recv_timeout(MACHINE_TIMEOUT).unwrap_or_else(|_| Machine {
+        gpu_absent_because: Some("the driver did not answer within 5 s".into()),
+        ..Machine::default()
+    });
+    (machine, sampler)
+}
+
+/// Ctrl-C and SIGTERM stop the lab politely; a second one kills it.
+fn stop_on_signal(handle: runner::LabHandle) -> anyhow::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::spawn(move || {
+        let mut arrived = signals.forever();
+        if arrived.next().is_some() {
+            handle.stop();
+        }
+        let _ = arrived.next();
+        drop(handle);
+    });
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! The command line: one short file per command, and the only place that prints.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod check;
+mod doctor;
+mod engine;
+mod glossary;
+mod gpu;
+mod lab;
+mod lab_text;
+mod note;
+mod out;
+mod progress;
+mod run;
+mod search;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::lang::Lang;
+use crate::library::{Library, Source};
+use crate::paths::Paths;
+
+/// Usage or set-up is wrong.
+pub(crate) const USAGE: u8 = 2;
+
+/// A study companion for AI infrastructure: notes, glossary, labs on real devices.
+#[derive(Debug, Parser)]
+#[command(name = "infralab", version, about, disable_help_subcommand = true)]
+struct Cli {
+    /// Directory for progress, runs and the engine [default: the XDG data directory]
+    #[arg(long, global = true, env = "INFRALAB_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Read notes and terms from this directory instead of the built-in text
+    #[arg(long, global = true, value_name = "DIR")]
+    content: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Search notes, terms and labs in Chinese and English
+    Search(search::SearchArgs),
+    /// List or show notes
+    #[command(subcommand)]
+    Note(note::NoteCommand),
+    /// List, show or mark terms
+    #[command(subcommand)]
+    Glossary(glossary::GlossaryCommand),
+    /// List, show or run labs
+    #[command(subcommand)]
+    Lab(lab::LabCommand),
+    /// List, show, export or replay runs
+    #[command(subcommand)]
+    Run(run::RunCommand),
+    /// Readings of GPUs and host
+    Gpu(gpu::GpuArgs),
+    /// Export, import or undo progress
+    #[command(subcommand)]
+    Progress(progress::ProgressCommand),
+    /// Find, install or remove LibTorch and the worker
+    #[command(subcommand)]
+    Engine(engine::EngineCommand),
+    /// Lint notes, terms, links and labs
+    Check(check::CheckArgs),
+    /// Check this machine and say what to do next
+    Doctor(doctor::DoctorArgs),
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // clap prints help and version to stdout with code 0, mistakes to stderr with code 2.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
+        }
+    };
+    match run(cli) {
+        Ok(code) => code,
+        Err(error) if out::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("infralab: {error:#}");
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let lang = Lang::from_env(|k| std::env::var(k).ok());
+    let paths = || Paths::new(cli.data.as_deref());
+    let source = cli.content.clone().map_or(Source::Embedded, Source::Directory);
+    let library = || Library::load(&source);
+    Ok(match cli.command {
+        None => interface(paths()?, source, lang)?,
+        Some(Command::Search(args)) => search::run(args, &library(), lang)?,
+        Some(Command::Note(command)) => note::run(command, &library(), lang)?,
+        Some(Command::Glossary(command)) => glossary::run(&command, &library(), &paths()?, lang)?,
+        Some(Command::Lab(command)) => lab::run(command, paths, lang)?,
+        Some(Command::Run(command)) => run::run(command, &paths()?)?,
+        Some(Command::Gpu(args)) => gpu::run(&args)?,
+        Some(Command::Progress(command)) => progress::run(command, &paths()?)?,
+        Some(Command::Engine(command)) => engine::run(command, &paths()?)?,
+        Some(Command::Check(args)) => check::run(&args, source)?,
+        Some(Command::Doctor(args)) => doctor::run(&args, &paths()?)?,
+    })
+}
+
+#[cfg(feature = "tui")]
+fn interface(paths: Paths, source: Source, lang: Lang) -> anyhow::Result<ExitCode> {
+    if !crate::tui::has_terminal() {
+        eprintln!(
+            "infralab: needs a terminal for its screens; `infralab --help` lists the commands that do not"
+        );
+        return Ok(ExitCode::from(USAGE));
+    }
+    crate::tui::run(crate::tui::Options { paths, source, lang })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(not(feature = "tui"))]
+fn interface(_: Paths, _: Source, _: Lang) -> anyhow::Result<ExitCode> {
+    eprintln!("infralab: built without its screens; `infralab --help` lists the commands");
+    Ok(ExitCode::from(USAGE))
+}

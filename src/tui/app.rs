@@ -1,0 +1,333 @@
+//! The whole state of the interface and how messages change it. No await, no clock, no file, no process: what must
+//! happen outside is returned as [`Effect`]s.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use crossterm::event::{KeyEvent, KeyEventKind};
+
+use super::keys;
+use super::msg::{Action, Effect, EngineStatus, Msg, Notice, Tab};
+use super::screens::{Nav, Outcome, Screen};
+use super::theme::Theme;
+use crate::lab::history::Listed;
+use crate::lab::{LabEvent, LabSession, Record};
+use crate::lang::Lang;
+use crate::library::Library;
+use crate::progress::Progress;
+use crate::search::SearchIndex;
+use crate::telemetry::{Machine, Snapshot};
+
+/// Snapshots kept for the live panels: five minutes at two a second.
+const LIVE_SNAPSHOTS: usize = 600;
+/// Samples a second while nothing but a clock would show them.
+const QUIET_HZ: f64 = 0.5;
+/// Samples a second while a panel is on the screen.
+const PANEL_HZ: f64 = 2.0;
+/// Samples a second while a lab runs.
+const RUN_HZ: f64 = 10.0;
+/// How long readings go on into an ended run, to see device memory come back: 3 s.
+const AFTERGLOW_NS: u64 = 3_000_000_000;
+
+/// What every screen sees.
+#[derive(Debug)]
+pub struct Core {
+    /// Language of the interface and of what is read.
+    pub lang: Lang,
+    /// Colours.
+    pub theme: Theme,
+    /// Notes and terms.
+    pub library: Arc<Library>,
+    /// The index, once it is built.
+    pub search: Option<SearchIndex>,
+    /// Marks as they are on disk.
+    pub progress: Arc<Progress>,
+    /// Runs on disk and shipped.
+    pub runs: Vec<Listed>,
+    /// Whether labs can run here.
+    pub engine: EngineStatus,
+    /// What the machine is.
+    pub machine: Machine,
+    /// Newest readings, oldest first.
+    pub live: VecDeque<Snapshot>,
+    /// The lab that runs, or the last one that did.
+    pub active: Option<LabSession>,
+    /// Columns and rows.
+    pub size: (u16, u16),
+    /// Newest time that was told, shared clock, ns.
+    pub now_ns: u64,
+}
+
+impl Core {
+    /// Whether a lab runs now.
+    pub fn running(&self) -> bool {
+        self.active.as_ref().is_some_and(|s| s.exited.is_none())
+    }
+}
+
+/// The interface.
+#[derive(Debug)]
+pub struct App {
+    /// What every screen sees.
+    pub core: Core,
+    /// The line at the bottom, until the next key.
+    pub notice: Option<Notice>,
+    /// Whether something on the screen changed since it was drawn.
+    pub dirty: bool,
+    /// Whether the program ends.
+    pub quit: bool,
+    tab: Tab,
+    stacks: HashMap<Tab, Vec<Screen>>,
+    sampling_hz: f64,
+}
+
+impl App {
+    /// An app that shows the home screen.
+    pub fn new(library: Arc<Library>, lang: Lang, theme: Theme, size: (u16, u16)) -> Self {
+        let core = Core {
+            lang,
+            theme,
+            library,
+            search: None,
+            progress: Arc::default(),
+            runs: Vec::new(),
+            engine: EngineStatus::default(),
+            machine: Machine::default(),
+            live: VecDeque::new(),
+            active: None,
+            size,
+            now_ns: 0,
+        };
+        let mut app = Self {
+            core,
+            notice: None,
+            dirty: true,
+            quit: false,
+            tab: Tab::Home,
+            stacks: HashMap::new(),
+            sampling_hz: PANEL_HZ,
+        };
+        app.go(Tab::Home);
+        app
+    }
+
+    /// Takes in one message.
+    pub fn update(&mut self, msg: Msg) -> Vec<Effect> {
+        let mut effects = self.take(msg);
+        let wanted = self.wanted_hz();
+        if (wanted - self.sampling_hz).abs() > f64::EPSILON {
+            self.sampling_hz = wanted;
+            effects.push(Effect::SampleAt(wanted));
+        }
+        effects
+    }
+
+    /// The main screen that is shown.
+    pub fn tab(&self) -> Tab {
+        self.tab
+    }
+
+    /// The screen that has the keys.
+    pub fn screen(&self) -> &Screen {
+        self.stacks
+            .get(&self.tab)
+            .and_then(|s| s.last())
+            .expect("`go` filled the stack of the tab that is shown")
+    }
+
+    /// Whether time on the screen moves by itself: a run's clock or a replay.
+    pub fn wants_ticks(&self) -> bool {
+        self.core.running() || self.screen().replaying()
+    }
+
+    fn take(&mut self, msg: Msg) -> Vec<Effect> {
+        match msg {
+            Msg::Key(key) => return self.key(key),
+            Msg::Paste(text) => {
+                let outcome = self.with_screen(|screen, core| screen.paste(&text, core));
+                return self.apply(outcome);
+            }
+            Msg::Resize(columns, rows) => {
+                self.core.size = (columns, rows);
+                self.lay_out_all();
+            }
+            Msg::Machine(machine) => self.core.machine = *machine,
+            Msg::Snapshot(snapshot) => self.snapshot(*snapshot),
+            Msg::Lab(event) => return self.lab(*event),
+            Msg::Tick(now_ns) => {
+                self.core.now_ns = now_ns;
+                self.with_screen(Screen::tick);
+                self.dirty = true;
+            }
+            Msg::SearchReady(index) => {
+                self.core.search = Some(*index);
+                self.lay_out_all();
+            }
+            Msg::Progress(progress) => {
+                self.core.progress = progress;
+                self.lay_out_all();
+            }
+            Msg::History(runs) => {
+                self.core.runs = runs;
+                self.lay_out_all();
+            }
+            Msg::RunLoaded { events, play_from_ns } => {
+                let screen = Screen::recorded_run(events, play_from_ns);
+                return self.apply(Outcome::nav(Nav::Push(Box::new(screen))));
+            }
+            Msg::Engine(status) => {
+                self.core.engine = status;
+                self.dirty = true;
+            }
+            Msg::Tell(notice) => {
+                self.notice = Some(notice);
+                self.dirty = true;
+            }
+            Msg::Quit => self.quit = true,
+        }
+        Vec::new()
+    }
+
+    fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        // Terminals with the kitty protocol and Windows also report releases.
+        if key.kind == KeyEventKind::Release {
+            return Vec::new();
+        }
+        self.dirty = true;
+        self.notice = None;
+        let screen = self.screen();
+        if let Some(action) = keys::action(screen.place(), key, screen.typing()) {
+            return self.act(action);
+        }
+        let outcome = self.with_screen(|screen, core| screen.typed(key, core));
+        self.apply(outcome)
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Quit => self.quit = true,
+            Action::Help => {
+                if !matches!(self.screen(), Screen::Help(_)) {
+                    let help = Screen::help(self.screen().place());
+                    return self.apply(Outcome::nav(Nav::Push(Box::new(help))));
+                }
+            }
+            Action::Language => {
+                self.core.lang = self.core.lang.other();
+                self.lay_out_all();
+            }
+            Action::Theme => {
+                self.core.theme = self.core.theme.next();
+                let name = self.core.theme.name();
+                self.notice = Some(Notice::good(self.core.lang.pick("theme: ", "配色：").to_owned() + name));
+            }
+            Action::Redraw => return vec![Effect::Redraw],
+            Action::Suspend => return vec![Effect::Suspend],
+            Action::Go(tab) => self.go(tab),
+            Action::Undo => return vec![Effect::Undo],
+            action => {
+                let outcome = self.with_screen(|screen, core| screen.on(action, core));
+                return self.apply(outcome);
+            }
+        }
+        Vec::new()
+    }
+
+    fn apply(&mut self, outcome: Outcome) -> Vec<Effect> {
+        self.dirty = true;
+        if let Some(notice) = outcome.notice {
+            self.notice = Some(notice);
+        }
+        match outcome.nav {
+            Nav::Stay => {}
+            Nav::Push(mut screen) => {
+                screen.lay_out(&self.core);
+                self.stacks.entry(self.tab).or_default().push(*screen);
+            }
+            Nav::Back => self.back(),
+        }
+        outcome.effects
+    }
+
+    fn back(&mut self) {
+        let stack = self.stacks.entry(self.tab).or_default();
+        if stack.len() > 1 {
+            stack.pop();
+            let core = &self.core;
+            if let Some(screen) = stack.last_mut() {
+                screen.lay_out(core);
+            }
+        } else if self.tab == Tab::Home {
+            let hint = self.core.lang.pick("F10 or q quits", "按 F10 或 q 退出");
+            self.notice = Some(Notice::good(hint));
+        } else {
+            self.go(Tab::Home);
+        }
+    }
+
+    /// Shows a main screen as it was left; asked for again, its first page.
+    fn go(&mut self, tab: Tab) {
+        let stack = self.stacks.entry(tab).or_default();
+        if self.tab == tab {
+            stack.truncate(1);
+        }
+        if stack.is_empty() {
+            stack.push(Screen::of(tab));
+        }
+        self.tab = tab;
+        self.dirty = true;
+        self.lay_out_all();
+    }
+
+    fn snapshot(&mut self, snapshot: Snapshot) {
+        self.core.now_ns = self.core.now_ns.max(snapshot.mono_ns);
+        if let Some(session) = &mut self.core.active {
+            let over = session.exited.as_ref().is_some_and(|e| snapshot.mono_ns > e.mono_ns + AFTERGLOW_NS);
+            if !over {
+                session.apply(LabEvent::Snapshot(snapshot.clone()));
+            }
+        }
+        if self.core.live.len() == LIVE_SNAPSHOTS {
+            self.core.live.pop_front();
+        }
+        self.core.live.push_back(snapshot);
+        self.dirty |= self.screen().shows_readings();
+    }
+
+    fn lab(&mut self, event: LabEvent) -> Vec<Effect> {
+        self.dirty = true;
+        if let LabEvent::Header(_) = event {
+            self.core.active = Some(LabSession::default());
+        }
+        let Some(session) = &mut self.core.active else { return Vec::new() };
+        let exited = matches!(event, LabEvent::Exited(_));
+        session.apply(event);
+        match Record::of(session).filter(|_| exited) {
+            Some(record) => vec![Effect::FinishRun(Box::new(record))],
+            None => Vec::new(),
+        }
+    }
+
+    fn wanted_hz(&self) -> f64 {
+        if self.core.running() {
+            RUN_HZ
+        } else if self.screen().shows_readings() {
+            PANEL_HZ
+        } else {
+            QUIET_HZ
+        }
+    }
+
+    /// Lets every screen adapt to what changed: size, language, marks, runs.
+    fn lay_out_all(&mut self) {
+        self.dirty = true;
+        for screen in self.stacks.values_mut().flatten() {
+            screen.lay_out(&self.core);
+        }
+    }
+
+    fn with_screen<T>(&mut self, f: impl FnOnce(&mut Screen, &Core) -> T) -> T {
+        let screen = self.stacks.get_mut(&self.tab).and_then(|s| s.last_mut());
+        f(screen.expect("`go` filled the stack of the tab that is shown"), &self.core)
+    }
+}

@@ -1,0 +1,337 @@
+//! The one table from keys to actions. Dispatch, footer, help and the README's table come from it. Every function is
+//! reachable without letters, which a Chinese input method swallows.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::msg::{Action, Tab};
+use crate::lang::Lang;
+
+/// Where a binding holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// Everywhere.
+    Everywhere,
+    /// Home.
+    Home,
+    /// List of notes.
+    Notes,
+    /// A note, guide or term on the whole screen.
+    Reader,
+    /// Search.
+    Search,
+    /// Glossary.
+    Glossary,
+    /// List of labs.
+    Labs,
+    /// A lab before its run.
+    Lab,
+    /// A run.
+    Run,
+    /// List of runs.
+    History,
+    /// Help.
+    Help,
+}
+
+impl Place {
+    /// All, as the help screen lists them.
+    pub const ALL: [Self; 11] = [
+        Self::Everywhere,
+        Self::Home,
+        Self::Notes,
+        Self::Reader,
+        Self::Search,
+        Self::Glossary,
+        Self::Labs,
+        Self::Lab,
+        Self::Run,
+        Self::History,
+        Self::Help,
+    ];
+
+    /// Name on the help screen.
+    pub fn name(self, lang: Lang) -> &'static str {
+        let (en, zh) = match self {
+            Self::Everywhere => ("Everywhere", "任何地方"),
+            Self::Home => ("Home", "首页"),
+            Self::Notes => ("Notes", "笔记"),
+            Self::Reader => ("Reading", "阅读"),
+            Self::Search => ("Search", "搜索"),
+            Self::Glossary => ("Glossary", "术语"),
+            Self::Labs => ("Labs", "实验列表"),
+            Self::Lab => ("Lab", "实验"),
+            Self::Run => ("Run", "运行"),
+            Self::History => ("History", "历史"),
+            Self::Help => ("Help", "帮助"),
+        };
+        lang.pick(en, zh)
+    }
+}
+
+/// A key as the table writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// A printable character without modifiers.
+    Char(char),
+    /// Control and a letter.
+    Ctrl(char),
+    /// A function key.
+    F(u8),
+    /// Any other key without modifiers.
+    Code(KeyCode),
+}
+
+/// One line of the table.
+#[derive(Debug)]
+pub struct Binding {
+    /// Where it holds.
+    pub on: Place,
+    /// Keys, the one shown in the footer first.
+    pub keys: &'static [Key],
+    /// What they do.
+    pub action: Action,
+    /// English help.
+    pub en: &'static str,
+    /// Chinese help.
+    pub zh: &'static str,
+    /// Whether the footer shows it.
+    pub footer: bool,
+}
+
+impl Binding {
+    /// Help in `lang`.
+    pub fn help(&self, lang: Lang) -> &'static str {
+        lang.pick(self.en, self.zh)
+    }
+}
+
+use Action as A;
+use Key::{Char, Code, Ctrl, F};
+use Place as P;
+
+const UP: Key = Code(KeyCode::Up);
+const DOWN: Key = Code(KeyCode::Down);
+const LEFT: Key = Code(KeyCode::Left);
+const RIGHT: Key = Code(KeyCode::Right);
+const ENTER: Key = Code(KeyCode::Enter);
+const ESC: Key = Code(KeyCode::Esc);
+const TAB: Key = Code(KeyCode::Tab);
+const BACKTAB: Key = Code(KeyCode::BackTab);
+const PGUP: Key = Code(KeyCode::PageUp);
+const PGDN: Key = Code(KeyCode::PageDown);
+const HOME: Key = Code(KeyCode::Home);
+const END: Key = Code(KeyCode::End);
+
+macro_rules! bindings {
+    ($($on:expr, [$($key:expr),+], $action:expr, $en:literal, $zh:literal, $footer:literal;)+) => {
+        &[$(Binding { on: $on, keys: &[$($key),+], action: $action, en: $en, zh: $zh, footer: $footer },)+]
+    };
+}
+
+/// Every binding. Order within a place is the order of footer and help.
+pub const BINDINGS: &[Binding] = bindings! {
+    P::Home, [ENTER], A::Open, "go on reading", "继续阅读", true;
+
+    P::Notes, [ENTER], A::Open, "read", "阅读", true;
+    P::Notes, [UP, Char('k')], A::Up, "up", "上一条", false;
+    P::Notes, [DOWN, Char('j')], A::Down, "down", "下一条", false;
+    P::Notes, [F(5), Char('x')], A::Known, "known", "已掌握", true;
+    P::Notes, [F(6), Char('l')], A::Learning, "learning", "学习中", true;
+    P::Notes, [F(7), Char('t')], A::Todo, "to learn", "待学", true;
+    P::Notes, [F(8), Char('u')], A::Undo, "undo", "撤销", false;
+
+    P::Reader, [UP, Char('k')], A::Up, "line up", "上一行", false;
+    P::Reader, [DOWN, Char('j')], A::Down, "line down", "下一行", false;
+    P::Reader, [PGDN, Char(' ')], A::PageDown, "page down", "下一页", true;
+    P::Reader, [PGUP, Char('b')], A::PageUp, "page up", "上一页", false;
+    P::Reader, [HOME, Char('g')], A::Top, "top", "开头", false;
+    P::Reader, [END, Char('G')], A::Bottom, "end", "结尾", false;
+    P::Reader, [TAB], A::Next, "next link", "下一个链接", true;
+    P::Reader, [BACKTAB], A::Previous, "previous link", "上一个链接", false;
+    P::Reader, [ENTER], A::Open, "follow link", "打开链接", true;
+    P::Reader, [F(5), Char('x')], A::Known, "known", "已掌握", true;
+    P::Reader, [F(6), Char('l')], A::Learning, "learning", "学习中", false;
+    P::Reader, [F(7), Char('t')], A::Todo, "to learn", "待学", false;
+    P::Reader, [F(8), Char('u')], A::Undo, "undo", "撤销", false;
+
+    P::Search, [ENTER], A::Open, "open", "打开", true;
+    P::Search, [UP], A::Up, "up", "上一条", false;
+    P::Search, [DOWN], A::Down, "down", "下一条", true;
+    P::Search, [PGUP], A::PageUp, "page up", "上一页", false;
+    P::Search, [PGDN], A::PageDown, "page down", "下一页", false;
+    P::Search, [TAB], A::Next, "kind", "类别", true;
+    P::Search, [BACKTAB], A::Previous, "kind back", "上一类别", false;
+
+    P::Glossary, [UP, Char('k')], A::Up, "up", "上一条", false;
+    P::Glossary, [DOWN, Char('j')], A::Down, "down", "下一条", false;
+    P::Glossary, [PGUP], A::PageUp, "page up", "上一页", false;
+    P::Glossary, [PGDN], A::PageDown, "page down", "下一页", false;
+    P::Glossary, [HOME, Char('g')], A::Top, "first", "第一条", false;
+    P::Glossary, [END, Char('G')], A::Bottom, "last", "最后一条", false;
+    P::Glossary, [ENTER], A::Open, "read", "阅读", true;
+    P::Glossary, [F(5), Char('x')], A::Known, "known", "已掌握", true;
+    P::Glossary, [F(6), Char('l')], A::Learning, "learning", "学习中", true;
+    P::Glossary, [F(7), Char('t')], A::Todo, "to learn", "待学", true;
+    P::Glossary, [Char(' ')], A::Cycle, "next mark", "切换标记", false;
+    P::Glossary, [F(8), Char('u')], A::Undo, "undo", "撤销", true;
+    P::Glossary, [TAB, Char('f')], A::Filter, "filter", "筛选", true;
+
+    P::Labs, [ENTER], A::Open, "predict and run", "预测并运行", true;
+    P::Labs, [F(6), Char('p')], A::Replay, "replay the recording", "回放录制", true;
+    P::Labs, [F(7), Char('i')], A::Guide, "guide", "指南", true;
+    P::Labs, [UP, Char('k')], A::Up, "up", "上一个", false;
+    P::Labs, [DOWN, Char('j')], A::Down, "down", "下一个", false;
+
+    P::Lab, [UP], A::Up, "field up", "上一项", false;
+    P::Lab, [DOWN], A::Down, "field down", "下一项", true;
+    P::Lab, [LEFT], A::Left, "previous choice", "上一个选项", false;
+    P::Lab, [RIGHT], A::Right, "next choice", "下一个选项", true;
+    P::Lab, [ENTER], A::Open, "do / next field", "执行 / 下一项", true;
+    P::Lab, [F(5)], A::Run, "run", "运行", true;
+    P::Lab, [F(6)], A::Replay, "replay the recording", "回放录制", true;
+    P::Lab, [F(7)], A::Guide, "guide", "指南", true;
+    P::Lab, [TAB], A::Next, "next section", "下一段", false;
+    P::Lab, [BACKTAB], A::Previous, "previous section", "上一段", false;
+
+    P::Run, [LEFT, Char('h')], A::Left, "previous chart", "上一张图", false;
+    P::Run, [RIGHT, Char('l')], A::Right, "next chart", "下一张图", true;
+    P::Run, [TAB], A::Next, "chart / table / log", "图 / 表 / 日志", true;
+    P::Run, [BACKTAB], A::Previous, "view back", "上一视图", false;
+    P::Run, [UP, Char('k')], A::Up, "scroll up", "向上", false;
+    P::Run, [DOWN, Char('j')], A::Down, "scroll down", "向下", false;
+    P::Run, [F(6), Char('s')], A::Stop, "stop", "停止", true;
+    P::Run, [F(5), Char('p')], A::Replay, "replay", "回放", true;
+    P::Run, [F(7), Char('i')], A::Guide, "guide", "指南", true;
+
+    P::History, [ENTER], A::Open, "show", "查看", true;
+    P::History, [F(5), Char('p')], A::Replay, "replay", "回放", true;
+    P::History, [UP, Char('k')], A::Up, "up", "上一条", false;
+    P::History, [DOWN, Char('j')], A::Down, "down", "下一条", false;
+    P::History, [PGUP], A::PageUp, "page up", "上一页", false;
+    P::History, [PGDN], A::PageDown, "page down", "下一页", false;
+
+    P::Help, [UP, Char('k')], A::Up, "up", "向上", false;
+    P::Help, [DOWN, Char('j')], A::Down, "down", "向下", false;
+    P::Help, [PGUP], A::PageUp, "page up", "上一页", false;
+    P::Help, [PGDN, Char(' ')], A::PageDown, "page down", "下一页", false;
+
+    P::Everywhere, [Char('1')], A::Go(Tab::Home), "home", "首页", false;
+    P::Everywhere, [Char('2')], A::Go(Tab::Notes), "notes", "笔记", false;
+    P::Everywhere, [F(3), Char('/'), Char('3')], A::Go(Tab::Search), "search", "搜索", true;
+    P::Everywhere, [Char('4')], A::Go(Tab::Glossary), "glossary", "术语", false;
+    P::Everywhere, [Char('5')], A::Go(Tab::Labs), "labs", "实验", false;
+    P::Everywhere, [Char('6')], A::Go(Tab::History), "history", "历史", false;
+    P::Everywhere, [ESC, Code(KeyCode::Backspace)], A::Back, "back", "返回", true;
+    P::Everywhere, [F(2)], A::Language, "中文", "English", true;
+    P::Everywhere, [F(4)], A::Theme, "theme", "配色", false;
+    P::Everywhere, [F(1), Char('?')], A::Help, "help", "帮助", true;
+    P::Everywhere, [F(10), Char('q'), Ctrl('c')], A::Quit, "quit", "退出", true;
+    P::Everywhere, [Ctrl('l')], A::Redraw, "redraw", "重画", false;
+    P::Everywhere, [Ctrl('z')], A::Suspend, "suspend", "挂起", false;
+};
+
+/// The action of a key at a place. While a text field has the focus (`typing`), characters and Backspace belong to it.
+pub fn action(place: Place, event: KeyEvent, typing: bool) -> Option<Action> {
+    let key = key_of(event)?;
+    if typing && matches!(key, Char(_) | Code(KeyCode::Backspace)) {
+        return None;
+    }
+    let find = |on: Place| BINDINGS.iter().find(|b| b.on == on && b.keys.contains(&key)).map(|b| b.action);
+    find(place).or_else(|| find(Place::Everywhere))
+}
+
+/// Bindings of a place for the footer: its own, then those that hold everywhere.
+pub fn footer(place: Place) -> impl Iterator<Item = &'static Binding> {
+    let of = move |on: Place| BINDINGS.iter().filter(move |b| b.on == on && b.footer);
+    of(place).chain(of(Place::Everywhere))
+}
+
+fn key_of(event: KeyEvent) -> Option<Key> {
+    let control = event.modifiers.contains(KeyModifiers::CONTROL);
+    if event.modifiers.contains(KeyModifiers::ALT) {
+        return None;
+    }
+    Some(match event.code {
+        KeyCode::Char(c) if control => Ctrl(c.to_ascii_lowercase()),
+        KeyCode::Char(c) => Char(half_width(c)),
+        KeyCode::F(n) => F(n),
+        code => Code(code),
+    })
+}
+
+/// A Chinese input method sends `／` and `１` for `/` and `1`.
+fn half_width(c: char) -> char {
+    match c {
+        '\u{3000}' => ' ',
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        c => c,
+    }
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Char(' ') => f.write_str("Space"),
+            Char(c) => write!(f, "{c}"),
+            Ctrl(c) => write!(f, "Ctrl-{}", c.to_ascii_uppercase()),
+            F(n) => write!(f, "F{n}"),
+            Code(code) => f.write_str(match code {
+                KeyCode::Up => "↑",
+                KeyCode::Down => "↓",
+                KeyCode::Left => "←",
+                KeyCode::Right => "→",
+                KeyCode::Enter => "Enter",
+                KeyCode::Esc => "Esc",
+                KeyCode::Tab => "Tab",
+                KeyCode::BackTab => "Shift-Tab",
+                KeyCode::PageUp => "PgUp",
+                KeyCode::PageDown => "PgDn",
+                KeyCode::Home => "Home",
+                KeyCode::End => "End",
+                KeyCode::Backspace => "Backspace",
+                _ => "?",
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn no_key_has_two_meanings_at_one_place() {
+        let mut seen = HashMap::new();
+        for binding in BINDINGS {
+            assert!(!binding.en.is_empty() && !binding.zh.is_empty());
+            for key in binding.keys {
+                let before = seen.insert((binding.on, *key), binding.action);
+                assert!(before.is_none(), "{key} at {:?}: {before:?} and {:?}", binding.on, binding.action);
+            }
+        }
+    }
+
+    #[test]
+    fn every_function_is_reachable_without_letters() {
+        for binding in BINDINGS {
+            let reachable = binding.keys.iter().any(|k| match k {
+                Char(c) => c.is_ascii_digit() || *c == ' ',
+                Ctrl(_) | F(_) | Code(_) => true,
+            });
+            assert!(reachable, "{:?} at {:?}", binding.action, binding.on);
+        }
+    }
+
+    #[test]
+    fn full_width_keys_work_and_typing_keeps_its_characters() {
+        let press = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE);
+        assert_eq!(action(Place::Home, press('／'), false), Some(Action::Go(Tab::Search)));
+        assert_eq!(action(Place::Home, press('５'), false), Some(Action::Go(Tab::Labs)));
+        assert_eq!(action(Place::Search, press('5'), true), None);
+        assert_eq!(
+            action(Place::Search, KeyEvent::new(KeyCode::F(1), KeyModifiers::NONE), true),
+            Some(Action::Help)
+        );
+    }
+}

@@ -1,0 +1,200 @@
+//! The vocabulary of the loop: what comes in ([`Msg`]), what a key means ([`Action`]), what the app wants done
+//! ([`Effect`]).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use infralab_labs::protocol::RunRequest;
+
+use crate::lab::history::{Listed, Place};
+use crate::lab::{LabEvent, Record};
+use crate::progress::{Mark, Progress, Subject};
+use crate::search::SearchIndex;
+use crate::telemetry::{Machine, Snapshot};
+
+/// Everything that can happen to the app.
+#[derive(Debug)]
+pub enum Msg {
+    /// A key was pressed.
+    Key(crossterm::event::KeyEvent),
+    /// Text was pasted.
+    Paste(String),
+    /// The terminal has this many columns and rows now.
+    Resize(u16, u16),
+    /// What the machine is.
+    Machine(Box<Machine>),
+    /// Readings.
+    Snapshot(Box<Snapshot>),
+    /// An event of the running lab.
+    Lab(Box<LabEvent>),
+    /// Time passed; shared clock, ns. Comes only while [`super::app::App::wants_ticks`].
+    Tick(u64),
+    /// The search index is built.
+    SearchReady(Box<SearchIndex>),
+    /// Marks as they are on disk now.
+    Progress(Arc<Progress>),
+    /// Runs on disk and shipped.
+    History(Vec<Listed>),
+    /// A recorded run, read whole.
+    RunLoaded {
+        /// Its lines.
+        events: Vec<LabEvent>,
+        /// It plays at its own pace from this time on, shared clock, ns; `None`: all at once.
+        play_from_ns: Option<u64>,
+    },
+    /// The engine, looked at again.
+    Engine(EngineStatus),
+    /// Something to tell, good or bad.
+    Tell(Notice),
+    /// End the program.
+    Quit,
+}
+
+/// Whether labs can run here, in words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EngineStatus {
+    /// A worker is there.
+    pub ready: bool,
+    /// What there is, or what is missing and the next step.
+    pub line: String,
+}
+
+/// One line at the bottom of the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Whether something went wrong.
+    pub bad: bool,
+    /// The line.
+    pub text: String,
+}
+
+impl Notice {
+    /// Something that went well.
+    pub fn good(text: impl Into<String>) -> Self {
+        Self { bad: false, text: text.into() }
+    }
+
+    /// Something that went wrong.
+    pub fn bad(text: impl Into<String>) -> Self {
+        Self { bad: true, text: text.into() }
+    }
+}
+
+/// What a key means. [`super::keys`] holds the only table from keys to actions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// End the program.
+    Quit,
+    /// Back to where one came from.
+    Back,
+    /// Show the keys of this screen and of all.
+    Help,
+    /// Switch between Chinese and English.
+    Language,
+    /// Next colour theme.
+    Theme,
+    /// Draw everything anew.
+    Redraw,
+    /// Stop the program until `fg`.
+    Suspend,
+    /// Go to one of the main screens.
+    Go(Tab),
+    /// One up.
+    Up,
+    /// One down.
+    Down,
+    /// Previous choice, or previous chart.
+    Left,
+    /// Next choice, or next chart.
+    Right,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// To the beginning.
+    Top,
+    /// To the end.
+    Bottom,
+    /// Next link, pane or kind.
+    Next,
+    /// Previous link, pane or kind.
+    Previous,
+    /// Open what is selected; do what is selected.
+    Open,
+    /// Mark as known.
+    Known,
+    /// Mark as being learned.
+    Learning,
+    /// Mark as to learn.
+    Todo,
+    /// Next mark in turn.
+    Cycle,
+    /// Take the newest mark back.
+    Undo,
+    /// Filter the list.
+    Filter,
+    /// Start the lab.
+    Run,
+    /// Stop the lab.
+    Stop,
+    /// Play the recording at its own pace.
+    Replay,
+    /// Read the lab's guide.
+    Guide,
+}
+
+/// The main screens, in the order of their digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tab {
+    /// Where one stands.
+    Home,
+    /// Notes.
+    Notes,
+    /// Search.
+    Search,
+    /// Glossary.
+    Glossary,
+    /// Labs.
+    Labs,
+    /// Runs.
+    History,
+}
+
+impl Tab {
+    /// All, in order.
+    pub const ALL: [Self; 6] =
+        [Self::Home, Self::Notes, Self::Search, Self::Glossary, Self::Labs, Self::History];
+}
+
+/// What the app wants done outside itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Save a mark; answers with [`Msg::Progress`] or [`Msg::Tell`].
+    Mark(Vec<Subject>, Option<Mark>),
+    /// Take the newest mark back.
+    Undo,
+    /// Start a lab.
+    StartLab {
+        /// What to run.
+        request: Box<RunRequest>,
+        /// What the learner predicted.
+        predictions: BTreeMap<String, f64>,
+    },
+    /// Ask the running lab to stop.
+    StopLab,
+    /// Write the closing record of the run that ended.
+    FinishRun(Box<Record>),
+    /// Read a run.
+    LoadRun {
+        /// Which.
+        place: Place,
+        /// Play at its own pace instead of showing its end.
+        play: bool,
+    },
+    /// Take this many samples a second from now on.
+    SampleAt(f64),
+    /// Clear the terminal and draw anew.
+    Redraw,
+    /// Give the terminal back until `fg`.
+    Suspend,
+}

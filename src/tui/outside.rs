@@ -1,0 +1,234 @@
+//! Everything that happens outside the app: files, processes, readings. Effects are performed here and nowhere else;
+//! their answers come back as messages.
+
+use std::sync::Arc;
+
+use infralab_labs::clock::{mono_ns, unix_ms};
+use infralab_labs::protocol::RunRequest;
+use tokio::sync::mpsc;
+
+use super::msg::{Effect, EngineStatus, Msg, Notice};
+use super::terminal::Screen;
+use crate::engine::{self, EngineState};
+use crate::lab::history::{self, Writer};
+use crate::lab::runner::{self, LabHandle};
+use crate::lab::{Header, LabEvent};
+use crate::library::Library;
+use crate::paths::Paths;
+use crate::progress::Store;
+use crate::search::SearchIndex;
+use crate::telemetry::{Machine, Sampler, SamplerOptions, Telemetry};
+
+/// Samples a second until the app asks otherwise.
+const FIRST_HZ: f64 = 2.0;
+
+/// Handles to the world.
+pub(super) struct Outside {
+    paths: Paths,
+    inbox: mpsc::Sender<Msg>,
+    store: Store,
+    sampler: Sampler,
+    machine: Machine,
+    lab: Option<LabHandle>,
+    recording: Option<Writer>,
+}
+
+impl Outside {
+    /// Starts what answers by itself: readings, the search index, the engine's state, marks and runs.
+    pub(super) fn start(paths: Paths, library: Arc<Library>, inbox: mpsc::Sender<Msg>) -> Self {
+        let sampler = {
+            let inbox = inbox.clone();
+            Sampler::start(
+                SamplerOptions { hz: FIRST_HZ, ..SamplerOptions::default() },
+                Box::new(move |telemetry| {
+                    // A full inbox drops readings: a gap is better than a sampler that waits.
+                    let _ = inbox.try_send(match telemetry {
+                        Telemetry::Machine(machine) => Msg::Machine(Box::new(machine)),
+                        Telemetry::Snapshot(snapshot) => Msg::Snapshot(Box::new(snapshot)),
+                    });
+                }),
+            )
+        };
+        let index = inbox.clone();
+        std::thread::spawn(move || {
+            let _ = index.blocking_send(Msg::SearchReady(Box::new(SearchIndex::build(&library))));
+        });
+        let log = paths.progress_log();
+        let (store, unread) = match Store::open(&log) {
+            Ok(store) => (store, None),
+            Err(error) => (Store::unavailable(&log), Some(error.to_string())),
+        };
+        let outside =
+            Self { paths, inbox, store, sampler, machine: Machine::default(), lab: None, recording: None };
+        outside.tell_progress();
+        if let Some(error) = unread {
+            outside.send(Msg::Tell(Notice::bad(error)));
+        } else if outside.store.unreadable_lines > 0 {
+            let text = format!(
+                "{} lines of the progress log cannot be read and are kept as they are",
+                outside.store.unreadable_lines
+            );
+            outside.send(Msg::Tell(Notice::bad(text)));
+        }
+        outside.list_runs();
+        outside.check_engine();
+        outside
+    }
+
+    /// Sees a message before the app does: what a run says is on disk before it is on the screen.
+    pub(super) fn before(&mut self, msg: &Msg) {
+        match msg {
+            Msg::Machine(machine) => self.machine = (**machine).clone(),
+            Msg::Lab(event) => {
+                self.record(event);
+                match &**event {
+                    LabEvent::Worker(infralab_labs::protocol::Event::Hello(hello)) => {
+                        self.sampler.set_worker_pid(Some(hello.pid));
+                    }
+                    LabEvent::Exited(_) => {
+                        self.sampler.set_worker_pid(None);
+                        self.lab = None;
+                    }
+                    _ => {}
+                }
+            }
+            Msg::Snapshot(snapshot) if self.recording.is_some() => {
+                self.record(&LabEvent::Snapshot((**snapshot).clone()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Performs one effect.
+    pub(super) fn perform(&mut self, effect: Effect, screen: &mut Screen) {
+        match effect {
+            Effect::Mark(subjects, mark) => {
+                for subject in subjects {
+                    if let Err(error) = self.store.mark(subject, mark) {
+                        self.send(Msg::Tell(Notice::bad(error.to_string())));
+                        break;
+                    }
+                }
+                self.refresh_progress();
+            }
+            Effect::Undo => {
+                match self.store.undo() {
+                    Ok(Some(_)) => self.send(Msg::Tell(Notice::good("↶"))),
+                    Ok(None) => self.send(Msg::Tell(Notice::bad("nothing to undo / 没有可撤销的标记"))),
+                    Err(error) => self.send(Msg::Tell(Notice::bad(error.to_string()))),
+                }
+                self.refresh_progress();
+            }
+            Effect::StartLab { request, predictions } => self.start_lab(&request, predictions),
+            Effect::StopLab => {
+                if let Some(lab) = &self.lab {
+                    lab.stop();
+                }
+            }
+            Effect::FinishRun(record) => {
+                if let Some(writer) = self.recording.take() {
+                    match writer.finish(*record) {
+                        Ok(_) => self.list_runs(),
+                        Err(error) => self.send(Msg::Tell(Notice::bad(error.to_string()))),
+                    }
+                }
+            }
+            Effect::LoadRun { place, play } => match history::load(&place) {
+                Ok(events) => self.send(Msg::RunLoaded { events, play_from_ns: play.then(mono_ns) }),
+                Err(error) => self.send(Msg::Tell(Notice::bad(error.to_string()))),
+            },
+            Effect::SampleAt(hz) => self.sampler.set_hz(hz),
+            Effect::Redraw => screen.clear(),
+            Effect::Suspend => screen.suspend(),
+        }
+    }
+
+    /// Stops a lab that runs and waits for its end.
+    pub(super) fn end(self) {
+        if let Some(lab) = &self.lab {
+            lab.stop_and_wait();
+        }
+    }
+
+    fn start_lab(&mut self, request: &RunRequest, predictions: std::collections::BTreeMap<String, f64>) {
+        let EngineState::Ready(ready) = EngineState::locate(&self.paths) else {
+            self.check_engine();
+            return;
+        };
+        let unix_ms = unix_ms();
+        let header = Header {
+            format: history::FORMAT,
+            run: history::new_run_id(&request.lab, request.size.name(), unix_ms),
+            infralab: env!("CARGO_PKG_VERSION").into(),
+            request: request.clone(),
+            predictions,
+            machine: self.machine.clone(),
+            unix_ms,
+            mono_ns: mono_ns(),
+        };
+        match Writer::create(&self.paths.runs(), &header) {
+            Ok(writer) => self.recording = Some(writer),
+            Err(error) => self.send(Msg::Tell(Notice::bad(error.to_string()))),
+        }
+        self.send_lab(LabEvent::Header(header));
+        let inbox = self.inbox.clone();
+        let sink: runner::Sink = Arc::new(move |event| {
+            let _ = inbox.blocking_send(Msg::Lab(Box::new(event)));
+        });
+        match runner::start(engine::worker_command(&ready), request, sink) {
+            Ok(lab) => self.lab = Some(lab),
+            Err(error) => {
+                let exited = crate::lab::Exited { code: None, signal: None, mono_ns: mono_ns() };
+                self.send_lab(LabEvent::Log { line: error.to_string() });
+                self.send_lab(LabEvent::Exited(exited));
+            }
+        }
+    }
+
+    fn record(&mut self, event: &LabEvent) {
+        // The writer wrote the header itself.
+        if matches!(event, LabEvent::Header(_)) {
+            return;
+        }
+        if let Some(writer) = &mut self.recording
+            && let Err(error) = writer.write(event)
+        {
+            self.recording = None;
+            self.send(Msg::Tell(Notice::bad(error.to_string())));
+        }
+    }
+
+    fn refresh_progress(&mut self) {
+        if let Err(error) = self.store.refresh() {
+            self.send(Msg::Tell(Notice::bad(error.to_string())));
+        }
+        self.tell_progress();
+    }
+
+    fn tell_progress(&self) {
+        self.send(Msg::Progress(Arc::new(self.store.progress().clone())));
+    }
+
+    fn list_runs(&self) {
+        match history::list(&self.paths.runs()) {
+            Ok(runs) => self.send(Msg::History(runs)),
+            Err(error) => self.send(Msg::Tell(Notice::bad(error.to_string()))),
+        }
+    }
+
+    fn check_engine(&self) {
+        let state = EngineState::locate(&self.paths);
+        let ready = matches!(state, EngineState::Ready(_));
+        self.send(Msg::Engine(EngineStatus { ready, line: state.to_string() }));
+    }
+
+    fn send_lab(&self, event: LabEvent) {
+        self.send(Msg::Lab(Box::new(event)));
+    }
+
+    /// The loop that empties the inbox is the one that calls this, so a full inbox must not block it; the inbox is
+    /// far larger than what one message can cause.
+    fn send(&self, msg: Msg) {
+        let _ = self.inbox.try_send(msg);
+    }
+}

@@ -1,0 +1,272 @@
+//! A run: the lab that runs now, or a recorded one. Charts and device panels side by side, predictions below.
+
+use infralab_labs::LabSpec;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::reader::Reader;
+use super::run_views::{log_lines, prediction_lines, table_lines};
+use super::{Nav, Outcome, Screen};
+use crate::lab::replay::Player;
+use crate::lab::session::{Curves, Status};
+use crate::lab::{LabEvent, LabSession};
+use crate::tui::app::Core;
+use crate::tui::msg::{Action, Effect};
+use crate::tui::theme::Role;
+use crate::tui::widgets::{panel, plot};
+use crate::units;
+
+/// What is shown of a run.
+#[derive(Debug)]
+pub struct Run {
+    source: Source,
+    chart: usize,
+    view: View,
+    scroll: u16,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// The lab that runs, in [`Core::active`].
+    Active,
+    /// A recording: what has been shown of it, and the rest.
+    Recorded(Box<Recording>),
+}
+
+#[derive(Debug)]
+struct Recording {
+    events: Vec<LabEvent>,
+    session: LabSession,
+    /// The player and the time at which it started; `None` when all is shown.
+    playing: Option<(Player, u64)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum View {
+    Chart,
+    Table,
+    Log,
+}
+
+impl Run {
+    /// The lab that runs.
+    pub(super) fn active() -> Self {
+        Self { source: Source::Active, chart: 0, view: View::Chart, scroll: 0 }
+    }
+
+    /// A run out of a file.
+    pub(super) fn recorded(events: Vec<LabEvent>, play_from_ns: Option<u64>) -> Self {
+        let mut recording = Recording { events, session: LabSession::default(), playing: None };
+        match play_from_ns {
+            Some(now) => recording.play(now),
+            None => recording.show_all(),
+        }
+        Self { source: Source::Recorded(Box::new(recording)), ..Self::active() }
+    }
+
+    fn session<'a>(&'a self, core: &'a Core) -> Option<&'a LabSession> {
+        match &self.source {
+            Source::Active => core.active.as_ref(),
+            Source::Recorded(recording) => Some(&recording.session),
+        }
+    }
+
+    /// Whether it shows readings of this machine.
+    pub(super) fn live(&self) -> bool {
+        matches!(self.source, Source::Active)
+    }
+
+    /// Whether a recording plays.
+    pub(super) fn replaying(&self) -> bool {
+        matches!(&self.source, Source::Recorded(r) if r.playing.is_some())
+    }
+
+    pub(super) fn tick(&mut self, now_ns: u64) {
+        if let Source::Recorded(recording) = &mut self.source {
+            recording.tick(now_ns);
+        }
+    }
+
+    pub(super) fn on(&mut self, action: Action, core: &Core) -> Outcome {
+        let charts = self.session(core).and_then(lab_of).map_or(1, |lab| lab.charts.len().max(1));
+        match action {
+            Action::Back => return Outcome::nav(Nav::Back),
+            Action::Left => self.chart = (self.chart + charts - 1) % charts,
+            Action::Right => self.chart = (self.chart + 1) % charts,
+            Action::Next | Action::Previous => {
+                const VIEWS: [View; 3] = [View::Chart, View::Table, View::Log];
+                let at = VIEWS.iter().position(|v| *v == self.view).unwrap_or(0);
+                let step = if action == Action::Next { 1 } else { 2 };
+                self.view = VIEWS[(at + step) % 3];
+                self.scroll = 0;
+            }
+            Action::Up => self.scroll = self.scroll.saturating_sub(1),
+            Action::Down => self.scroll = self.scroll.saturating_add(1),
+            Action::Guide => {
+                if let Some(lab) = self.session(core).and_then(lab_of) {
+                    return Outcome::push(Screen::Reader(Reader::guide(&lab.id)));
+                }
+            }
+            Action::Stop => {
+                let running = self.live() && core.running();
+                return if running {
+                    Outcome::effect(Effect::StopLab)
+                } else {
+                    Outcome::refuse(core.lang.pick("nothing runs here", "这里没有正在运行的实验"))
+                };
+            }
+            Action::Replay => match &mut self.source {
+                Source::Recorded(recording) if recording.playing.is_some() => recording.show_all(),
+                Source::Recorded(recording) => recording.play(core.now_ns),
+                Source::Active => {
+                    let text = core.lang.pick("replay it from the history (6)", "请从历史（6）里回放");
+                    return Outcome::refuse(text);
+                }
+            },
+            _ => {}
+        }
+        Outcome::stay()
+    }
+
+    pub(super) fn draw(&self, frame: &mut Frame<'_>, area: Rect, core: &Core) {
+        let Some(session) = self.session(core) else {
+            frame.render_widget(Line::raw(core.lang.pick("  starting…", "  正在启动……")), area);
+            return;
+        };
+        let predictions = prediction_lines(session, core);
+        let below = (predictions.len() as u16).min(area.height / 3);
+        let [head, body, foot] =
+            Layout::vertical([Constraint::Length(2), Constraint::Min(3), Constraint::Length(below)])
+                .areas(area);
+        self.draw_head(frame, head, core, session);
+        let share = if body.width < 100 { 52 } else { 56 };
+        let [left, right] =
+            Layout::horizontal([Constraint::Percentage(share), Constraint::Percentage(100 - share)])
+                .areas(body);
+        self.draw_left(frame, left.inner(ratatui::layout::Margin::new(1, 0)), core, session);
+        self.draw_panel(frame, right.inner(ratatui::layout::Margin::new(1, 0)), core, session);
+        frame.render_widget(Paragraph::new(predictions), foot.inner(ratatui::layout::Margin::new(1, 0)));
+    }
+
+    fn draw_head(&self, frame: &mut Frame<'_>, area: Rect, core: &Core, session: &LabSession) {
+        let (lang, theme) = (core.lang, core.theme);
+        let title = lab_of(session).map_or("", |lab| lang.pick(&lab.title.en, &lab.title.zh).as_str());
+        let mut first = vec![Span::styled(format!(" {title}"), theme.style(Role::Accent))];
+        if let Source::Recorded(recording) = &self.source {
+            let date = session.header.as_ref().map(|h| super::labs::date(h.unix_ms)).unwrap_or_default();
+            let position = recording.playing.as_ref().map(|(player, _)| {
+                let length = units::seconds(player.length_ns());
+                format!(" · {} / {length}", units::seconds(session.elapsed_ns()))
+            });
+            let word = lang.pick("RECORDING", "录制");
+            let text = format!("  {word} {date}{}", position.unwrap_or_default());
+            first.push(Span::styled(text, theme.style(Role::Warn)));
+        }
+        if let Some(hello) = &session.hello {
+            let cudnn = hello.cudnn.as_ref().map(|v| format!(", cuDNN {v}")).unwrap_or_default();
+            let text = format!("  {} · LibTorch {}{cudnn}", hello.device.name, hello.libtorch);
+            first.push(Span::styled(text, theme.style(Role::Dim)));
+        }
+        let second = status_line(session, core);
+        frame.render_widget(Line::from(first), Rect { height: 1, ..area });
+        if area.height > 1 {
+            frame.render_widget(second, Rect { y: area.y + 1, height: 1, ..area });
+        }
+    }
+
+    fn draw_left(&self, frame: &mut Frame<'_>, area: Rect, core: &Core, session: &LabSession) {
+        let Some(lab) = lab_of(session) else { return };
+        match self.view {
+            View::Chart => {
+                let Some(spec) = lab.charts.get(self.chart) else { return };
+                let none = Curves::default();
+                let curves = session.charts.get(&spec.metric).unwrap_or(&none);
+                plot::draw(frame, area, core, spec, curves);
+            }
+            View::Table => {
+                let lines = table_lines(lab, session, self.chart, core);
+                frame.render_widget(Paragraph::new(lines).scroll((self.scroll, 0)), area);
+            }
+            View::Log => {
+                let lines = log_lines(session, core);
+                let text = Paragraph::new(lines).wrap(Wrap { trim: false }).scroll((self.scroll, 0));
+                frame.render_widget(text, area);
+            }
+        }
+    }
+
+    fn draw_panel(&self, frame: &mut Frame<'_>, area: Rect, core: &Core, session: &LabSession) {
+        let machine = match (&self.source, &session.header) {
+            (Source::Recorded(_), Some(header)) => &header.machine,
+            _ => &core.machine,
+        };
+        let uuid = session.hello.as_ref().and_then(|h| h.device.uuid.as_deref());
+        let snapshots: Vec<&crate::telemetry::Snapshot> = session.snapshots.iter().collect();
+        let window = (session.start_ns(), session.now_ns.max(session.start_ns() + 1));
+        let gpu = panel::gpu_by_uuid(machine, uuid);
+        panel::draw(frame, area, core, &panel::View::run(machine, &snapshots, gpu, window, &session.spans));
+    }
+}
+
+impl Recording {
+    fn play(&mut self, now_ns: u64) {
+        self.session = LabSession::default();
+        self.playing = Some((Player::new(self.events.clone()), now_ns));
+        self.tick(now_ns);
+    }
+
+    fn show_all(&mut self) {
+        self.session = LabSession::default();
+        self.playing = None;
+        self.events.iter().for_each(|event| self.session.apply(event.clone()));
+    }
+
+    fn tick(&mut self, now_ns: u64) {
+        let Some((player, started)) = &mut self.playing else { return };
+        for event in player.due(now_ns.saturating_sub(*started)) {
+            self.session.apply(event);
+        }
+        if player.next_due_ns().is_none() {
+            self.playing = None;
+        }
+    }
+}
+
+fn lab_of(session: &LabSession) -> Option<&'static LabSpec> {
+    infralab_labs::find_lab(&session.header.as_ref()?.request.lab)
+}
+
+fn status_line(session: &LabSession, core: &Core) -> Line<'static> {
+    let (lang, theme) = (core.lang, core.theme);
+    let (glyph, word, role) = match &session.status {
+        Status::Starting => ("…", lang.pick("starting the worker", "正在启动实验进程").to_owned(), Role::Dim),
+        Status::Running => ("●", lang.pick("running", "运行中").to_owned(), Role::Warn),
+        Status::Completed => ("✓", lang.pick("completed", "已完成").to_owned(), Role::Good),
+        Status::Stopped => ("■", lang.pick("stopped", "已停止").to_owned(), Role::Warn),
+        Status::Failed(failure) => {
+            ("!", format!("{}: {}; {}", failure.what, failure.why, failure.next), Role::Bad)
+        }
+    };
+    let mut spans = vec![Span::styled(format!(" {glyph} {word}"), theme.style(role))];
+    spans.push(Span::raw(format!("  {}", units::seconds(session.elapsed_ns()))));
+    if let (Status::Running, Some((done, total, label))) = (&session.status, &session.progress) {
+        const CELLS: u32 = 12;
+        let filled = (CELLS * (*done).min(*total)).checked_div(*total).unwrap_or(0);
+        let bar = format!("{}{}", "█".repeat(filled as usize), "░".repeat((CELLS - filled) as usize));
+        spans.push(Span::raw(format!("  {bar} {done}/{total}  {}", lang.pick(&label.en, &label.zh))));
+    }
+    if session.header.as_ref().is_some_and(|h| h.predictions.is_empty()) {
+        spans.push(Span::styled(lang.pick("  without a prediction", "  没有预测"), theme.style(Role::Dim)));
+    }
+    if let Some((before, after)) = session.memory_before_and_after(0) {
+        let (before, after) = (units::binary_bytes(before as f64), units::binary_bytes(after as f64));
+        let text = lang.pick(
+            format!("  GPU memory {before} before, {after} after"),
+            format!("  显存：运行前 {before}，结束后 {after}"),
+        );
+        spans.push(Span::styled(text, theme.style(Role::Dim)));
+    }
+    Line::from(spans)
+}

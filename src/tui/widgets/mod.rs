@@ -1,0 +1,5 @@
+//! Pieces that more than one screen draws.
+
+pub(super) mod list;
+pub(super) mod panel;
+pub(super) mod plot;

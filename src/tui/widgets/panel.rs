@@ -1,0 +1,373 @@
+//! Gauges with their history: one GPU and the host, lab phases as a strip on the same time axis. A reading that is
+//! missing shows N/A with its reason; a gap in the history stays a gap.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span as TextSpan};
+use ratatui::widgets::{Paragraph, Sparkline, Wrap};
+
+use crate::lab::session::Span;
+use crate::telemetry::{GpuInfo, GpuSnapshot, Machine, Snapshot};
+use crate::tui::app::Core;
+use crate::tui::theme::Role;
+use crate::units::binary_bytes;
+
+/// Columns of the name and of the value.
+const NAME: u16 = 11;
+const VALUE: u16 = 18;
+/// Top of every history: shares are scaled to it.
+const FULL: f64 = 1000.0;
+/// Live panels show the last minute.
+const LIVE_WINDOW_NS: u64 = 60_000_000_000;
+
+/// What a panel shows.
+pub(in crate::tui) struct View<'a> {
+    machine: &'a Machine,
+    snapshots: &'a [&'a Snapshot],
+    gpu: usize,
+    from_ns: u64,
+    to_ns: u64,
+    spans: &'a [Span],
+}
+
+impl<'a> View<'a> {
+    /// The last minute of readings.
+    pub(in crate::tui) fn live(machine: &'a Machine, snapshots: &'a [&'a Snapshot], now_ns: u64) -> Self {
+        let to_ns = snapshots.last().map_or(now_ns, |s| s.mono_ns);
+        Self { machine, snapshots, gpu: 0, from_ns: to_ns.saturating_sub(LIVE_WINDOW_NS), to_ns, spans: &[] }
+    }
+
+    /// The whole of a run on one GPU, with its phases.
+    pub(in crate::tui) fn run(
+        machine: &'a Machine,
+        snapshots: &'a [&'a Snapshot],
+        gpu: usize,
+        window: (u64, u64),
+        spans: &'a [Span],
+    ) -> Self {
+        Self { machine, snapshots, gpu, from_ns: window.0, to_ns: window.1, spans }
+    }
+}
+
+/// One gauge.
+struct Gauge {
+    name: (&'static str, &'static str),
+    /// Field whose reason explains a missing reading.
+    field: &'static str,
+    read: Box<dyn Fn(&Snapshot) -> Option<f64>>,
+    /// Value at the top of the history.
+    full: f64,
+    show: fn(f64) -> String,
+}
+
+fn percent(value: f64) -> String {
+    format!("{value:.0} %")
+}
+
+fn gpu_gauges(info: &GpuInfo, gpu: usize) -> Vec<Gauge> {
+    let gauge = |name, field, full: f64, show, read: fn(&GpuSnapshot) -> Option<f64>| Gauge {
+        name,
+        field,
+        full,
+        show,
+        read: Box::new(move |s: &Snapshot| s.gpus.get(gpu).and_then(read)),
+    };
+    let memory = info.memory_total_bytes.map_or(f64::INFINITY, |b| b as f64);
+    let clock = info.max_sm_clock_mhz.map_or(f64::INFINITY, f64::from);
+    // PCIe 5 x16 moves about 55 GiB/s one way; the scale only needs to be fixed.
+    let pcie_mib_s = 56_000.0;
+    vec![
+        gauge(("GPU-Util", "GPU-Util"), "util_pct", 100.0, percent, |g| g.util_pct),
+        gauge(("SM", "SM 活跃"), "sm_pct", 100.0, percent, |g| g.sm_pct),
+        gauge(("Tensor", "张量核心"), "tensor_pct", 100.0, percent, |g| g.tensor_pct),
+        gauge(("DRAM", "显存带宽"), "dram_pct", 100.0, percent, |g| g.dram_pct),
+        gauge(("Memory", "显存"), "memory_used_bytes", memory, binary_bytes, |g| {
+            g.memory_used_bytes.map(|b| b as f64)
+        }),
+        gauge(
+            ("Power", "功率"),
+            "power_w",
+            info.power_limit_w.unwrap_or(f64::INFINITY),
+            |w| format!("{w:.0} W"),
+            |g| g.power_w,
+        ),
+        gauge(
+            ("SM clock", "SM 时钟"),
+            "sm_clock_mhz",
+            clock,
+            |m| format!("{m:.0} MHz"),
+            |g| g.sm_clock_mhz.map(f64::from),
+        ),
+        gauge(
+            ("Temp", "温度"),
+            "temperature_c",
+            100.0,
+            |c| format!("{c:.0} °C"),
+            |g| g.temperature_c.map(f64::from),
+        ),
+        gauge(
+            ("PCIe rx", "PCIe 入"),
+            "pcie_rx_mib_s",
+            pcie_mib_s,
+            |m| format!("{m:.0} MiB/s"),
+            |g| g.pcie_rx_mib_s,
+        ),
+        gauge(
+            ("PCIe tx", "PCIe 出"),
+            "pcie_tx_mib_s",
+            pcie_mib_s,
+            |m| format!("{m:.0} MiB/s"),
+            |g| g.pcie_tx_mib_s,
+        ),
+    ]
+}
+
+fn host_gauges(machine: &Machine) -> Vec<Gauge> {
+    let memory = machine.memory_total_bytes.map_or(f64::INFINITY, |b| b as f64);
+    let gauge = |name, field, full, show, read: fn(&Snapshot) -> Option<f64>| Gauge {
+        name,
+        field,
+        full,
+        show,
+        read: Box::new(read),
+    };
+    vec![
+        gauge(("CPU", "CPU"), "cpu_pct", 100.0, percent, |s| s.host.cpu_pct),
+        gauge(("RAM", "内存"), "memory_used_bytes", memory, binary_bytes, |s| {
+            s.host.memory_used_bytes.map(|b| b as f64)
+        }),
+        gauge(("Worker RSS", "实验进程"), "worker_rss_bytes", memory, binary_bytes, |s| {
+            s.host.worker_rss_bytes.map(|b| b as f64)
+        }),
+    ]
+}
+
+/// Draws the panel; rows that do not fit are left out from the end.
+pub(in crate::tui) fn draw(frame: &mut Frame<'_>, area: Rect, core: &Core, view: &View<'_>) {
+    let (lang, theme) = (core.lang, core.theme);
+    let mut rows = Rows { area, used: 0 };
+    match view.machine.gpus.get(view.gpu) {
+        Some(info) => {
+            let name = info.name.as_deref().unwrap_or("GPU");
+            let of = view.machine.gpus.len();
+            let title = if of > 1 { format!("{name}  #{} / {of}", info.index) } else { name.to_owned() };
+            rows.line(frame, Line::styled(title, theme.style(Role::Accent)));
+            for gauge in gpu_gauges(info, view.gpu) {
+                let missing =
+                    |s: &Snapshot| s.gpus.get(view.gpu).and_then(|g| g.missing.get(gauge.field).cloned());
+                draw_gauge(frame, &mut rows, core, view, &gauge, &missing);
+            }
+            draw_processes(frame, &mut rows, core, view);
+        }
+        None => {
+            let because = view.machine.gpu_absent_because.as_deref();
+            let because = because.unwrap_or(lang.pick("not looked at yet", "还没有探测"));
+            let text = format!("{}{because}", lang.pick("No GPU readings: ", "没有 GPU 读数："));
+            rows.paragraph(frame, &text, 3, theme.style(Role::Dim));
+        }
+    }
+    let host = view.machine.hostname.clone().unwrap_or_else(|| lang.pick("host", "主机").to_owned());
+    rows.line(frame, Line::styled(host, theme.style(Role::Accent)));
+    for gauge in host_gauges(view.machine) {
+        let optional = gauge.field == "worker_rss_bytes";
+        if optional && view.snapshots.iter().all(|s| (gauge.read)(s).is_none()) {
+            continue;
+        }
+        let missing = |s: &Snapshot| s.host.missing.get(gauge.field).cloned();
+        draw_gauge(frame, &mut rows, core, view, &gauge, &missing);
+    }
+    draw_strip(frame, &mut rows, core, view);
+    draw_footnote(frame, &mut rows, core, view);
+}
+
+fn draw_gauge(
+    frame: &mut Frame<'_>,
+    rows: &mut Rows,
+    core: &Core,
+    view: &View<'_>,
+    gauge: &Gauge,
+    missing: &dyn Fn(&Snapshot) -> Option<String>,
+) {
+    let Some(row) = rows.next(1) else { return };
+    let newest = view.snapshots.last();
+    let value = newest.and_then(|s| (gauge.read)(s));
+    let name = core.lang.pick(gauge.name.0, gauge.name.1);
+    frame.render_widget(Line::raw(name), Rect { width: NAME.min(row.width), ..row });
+    let rest = Rect { x: row.x + NAME.min(row.width), width: row.width.saturating_sub(NAME), ..row };
+    let Some(value) = value else {
+        let why = newest.and_then(|s| missing(s)).unwrap_or_default();
+        frame.render_widget(Line::styled(format!("N/A  {why}"), core.theme.style(Role::Dim)), rest);
+        return;
+    };
+    let of = if gauge.show as usize == binary_bytes as usize && gauge.full.is_finite() {
+        format!(" / {}", short_gib(gauge.full))
+    } else {
+        String::new()
+    };
+    frame.render_widget(
+        Line::raw(format!("{}{of}", (gauge.show)(value))),
+        Rect { width: VALUE.min(rest.width), ..rest },
+    );
+    let history = Rect { x: rest.x + VALUE.min(rest.width), width: rest.width.saturating_sub(VALUE), ..rest };
+    if history.width > 0 && gauge.full.is_finite() {
+        let columns = resample(view, usize::from(history.width), &gauge.read);
+        let data: Vec<Option<u64>> = columns
+            .into_iter()
+            .map(|v| v.map(|v| (v / gauge.full * FULL).clamp(0.0, FULL).round() as u64))
+            .collect();
+        let line = Sparkline::default()
+            .data(data)
+            .max(FULL as u64)
+            .absent_value_symbol(" ")
+            .style(core.theme.style(Role::Good));
+        frame.render_widget(line, history);
+    }
+}
+
+/// Mean reading per column of the window; a column without a reading is a gap, unless it only lies between two
+/// readings that are no further apart than they usually are.
+fn resample(view: &View<'_>, columns: usize, read: &dyn Fn(&Snapshot) -> Option<f64>) -> Vec<Option<f64>> {
+    let length = view.to_ns.saturating_sub(view.from_ns).max(1);
+    let mut sums = vec![(0.0, 0_u32); columns];
+    for snapshot in view.snapshots.iter().filter(|s| s.mono_ns >= view.from_ns && s.mono_ns <= view.to_ns) {
+        if let Some(value) = read(snapshot) {
+            let at = (snapshot.mono_ns - view.from_ns) as u128 * columns as u128 / u128::from(length);
+            let (sum, count) = &mut sums[(at as usize).min(columns - 1)];
+            *sum += value;
+            *count += 1;
+        }
+    }
+    let mut out: Vec<Option<f64>> =
+        sums.into_iter().map(|(sum, count)| (count > 0).then(|| sum / f64::from(count))).collect();
+    // Readings two seconds apart fill several columns of a wide panel: hold the older one across up to that many.
+    let held = (2_500_000_000_u128 * columns as u128).div_ceil(u128::from(length)) as usize;
+    let mut last = None;
+    for (i, slot) in out.iter_mut().enumerate() {
+        match (*slot, last) {
+            (Some(value), _) => last = Some((i, value)),
+            (None, Some((at, value))) if i - at <= held => *slot = Some(value),
+            _ => {}
+        }
+    }
+    out
+}
+
+fn draw_processes(frame: &mut Frame<'_>, rows: &mut Rows, core: &Core, view: &View<'_>) {
+    let Some(gpu) = view.snapshots.last().and_then(|s| s.gpus.get(view.gpu)) else { return };
+    let text = match &gpu.processes {
+        Some(processes) if processes.is_empty() => core.lang.pick("no processes", "没有进程").to_owned(),
+        Some(processes) => processes
+            .iter()
+            .map(|p| {
+                let name =
+                    p.name.as_deref().unwrap_or(core.lang.pick("outside this namespace", "命名空间之外"));
+                let memory = p.memory_bytes.map_or("N/A".into(), |b| binary_bytes(b as f64));
+                format!("{name} ({}) {memory}", p.pid)
+            })
+            .collect::<Vec<_>>()
+            .join(", "),
+        None => format!("N/A  {}", gpu.missing.get("processes").map_or("", String::as_str)),
+    };
+    let Some(row) = rows.next(1) else { return };
+    let name = core.lang.pick("Processes", "进程");
+    frame.render_widget(Line::raw(name), Rect { width: NAME.min(row.width), ..row });
+    let rest = Rect { x: row.x + NAME.min(row.width), width: row.width.saturating_sub(NAME), ..row };
+    frame.render_widget(Line::styled(text, core.theme.style(Role::Dim)), rest);
+}
+
+/// One letter per phase and column: the first letter of its name, capital for a backward.
+fn draw_strip(frame: &mut Frame<'_>, rows: &mut Rows, core: &Core, view: &View<'_>) {
+    if view.spans.is_empty() || rows.area.width <= NAME + VALUE {
+        return;
+    }
+    let Some(row) = rows.next(1) else { return };
+    let columns = usize::from(row.width - NAME - VALUE);
+    let length = view.to_ns.saturating_sub(view.from_ns).max(1);
+    frame.render_widget(Line::raw(core.lang.pick("Phases", "阶段")), Rect { width: NAME, ..row });
+    let current = view.spans.iter().rev().find(|s| s.end_ns.is_none()).or(view.spans.last());
+    if let Some(span) = current {
+        let name = Rect { x: row.x + NAME, width: VALUE - 1, ..row };
+        frame.render_widget(Line::styled(span.name.clone(), core.theme.style(Role::Dim)), name);
+    }
+    let mut text = Vec::with_capacity(columns);
+    let mut groups: Vec<&str> = Vec::new();
+    for column in 0..columns as u64 {
+        let from = view.from_ns + (u128::from(length) * u128::from(column) / columns as u128) as u64;
+        let to = view.from_ns + (u128::from(length) * u128::from(column + 1) / columns as u128) as u64;
+        let span =
+            view.spans.iter().rev().find(|s| s.start_ns < to && s.end_ns.unwrap_or(view.to_ns) >= from);
+        let (letter, style) = span.map_or((' ', ratatui::style::Style::new()), |s| {
+            let group = s.name.split('.').next().unwrap_or_default();
+            let at = groups.iter().position(|g| *g == group).unwrap_or_else(|| {
+                groups.push(group);
+                groups.len() - 1
+            });
+            let letter = group.chars().next().unwrap_or('?');
+            let letter = if s.name.contains("backward") { letter.to_ascii_uppercase() } else { letter };
+            (letter, core.theme.curve(at))
+        });
+        text.push(TextSpan::styled(letter.to_string(), style));
+    }
+    let strip = Rect { x: row.x + NAME + VALUE, width: columns as u16, ..row };
+    frame.render_widget(Line::from(text), strip);
+}
+
+fn draw_footnote(frame: &mut Frame<'_>, rows: &mut Rows, core: &Core, view: &View<'_>) {
+    let Some(newest) = view.snapshots.last() else { return };
+    let length = crate::units::seconds(view.to_ns.saturating_sub(view.from_ns));
+    let cost = newest.cost_us as f64 / 1000.0;
+    let text = core.lang.pick(
+        format!("{length} · a sample costs {cost:.1} ms · GPU-Util and power lag by about 1 s; SM, tensor, DRAM do not"),
+        format!("{length} · 每次采样 {cost:.1} ms · GPU-Util 与功率滞后约 1 s；SM、张量、显存带宽不滞后"),
+    );
+    let text = if view.machine.gpus.is_empty() {
+        core.lang.pick(
+            format!("{length} · a sample costs {cost:.1} ms"),
+            format!("{length} · 每次采样 {cost:.1} ms"),
+        )
+    } else {
+        text
+    };
+    rows.paragraph(frame, &text, 2, core.theme.style(Role::Dim));
+}
+
+fn short_gib(bytes: f64) -> String {
+    format!("{:.0}", bytes / f64::from(1 << 30))
+}
+
+/// Hands out rows from the top until none are left.
+struct Rows {
+    area: Rect,
+    used: u16,
+}
+
+impl Rows {
+    fn next(&mut self, height: u16) -> Option<Rect> {
+        let left = self.area.height - self.used;
+        (left > 0 && self.area.width > 0).then(|| {
+            let height = height.min(left);
+            let row = Rect { y: self.area.y + self.used, height, ..self.area };
+            self.used += height;
+            row
+        })
+    }
+
+    fn line(&mut self, frame: &mut Frame<'_>, line: Line<'_>) {
+        if let Some(row) = self.next(1) {
+            frame.render_widget(line, row);
+        }
+    }
+
+    fn paragraph(&mut self, frame: &mut Frame<'_>, text: &str, most: u16, style: ratatui::style::Style) {
+        let width = usize::from(self.area.width.max(1));
+        let needed = unicode_width::UnicodeWidthStr::width(text).div_ceil(width) as u16;
+        if let Some(row) = self.next(needed.clamp(1, most)) {
+            frame.render_widget(Paragraph::new(text.to_owned()).wrap(Wrap { trim: true }).style(style), row);
+        }
+    }
+}
+
+/// The GPU of a machine with this uuid, else the first.
+pub(in crate::tui) fn gpu_by_uuid(machine: &Machine, uuid: Option<&str>) -> usize {
+    uuid.and_then(|u| machine.gpus.iter().position(|g| g.uuid.as_deref() == Some(u))).unwrap_or(0)
+}

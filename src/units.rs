@@ -1,0 +1,67 @@
+//! How numbers are printed: few digits, always a unit, binary and decimal prefixes never mixed.
+
+/// About four significant digits, without an exponent up to 10⁹: `0.0042`, `3.142`, `42.00`, `33024`.
+pub fn digits(value: f64) -> String {
+    let size = value.abs();
+    let decimals = match size {
+        _ if !value.is_finite() => return value.to_string(),
+        0.0 => 0,
+        s if s >= 1e9 => return format!("{value:.3e}"),
+        s if s >= 1000.0 => 0,
+        s if s >= 100.0 => 1,
+        s if s >= 10.0 => 2,
+        s if s >= 1.0 => 3,
+        s if s >= 0.001 => 4,
+        _ => return format!("{value:.2e}"),
+    };
+    format!("{value:.decimals$}")
+}
+
+/// A value with its unit, or `N/A`.
+pub fn quantity(value: Option<f64>, unit: &str) -> String {
+    match value {
+        Some(value) if unit == "x" => format!("{}×", digits(value)),
+        Some(value) => format!("{} {unit}", digits(value)),
+        None => "N/A".into(),
+    }
+}
+
+/// Bytes in MiB below 1 GiB, in GiB above (powers of two).
+pub fn binary_bytes(bytes: f64) -> String {
+    const GIB: f64 = (1 << 30) as f64;
+    if bytes >= GIB {
+        format!("{:.2} GiB", bytes / GIB)
+    } else {
+        format!("{:.1} MiB", infralab_labs::formulas::mib(bytes))
+    }
+}
+
+/// Seconds as `0.42 s`, `12.3 s`, `3:05 min`.
+pub fn seconds(ns: u64) -> String {
+    let s = ns as f64 / 1e9;
+    if s < 60.0 { format!("{s:.1} s") } else { format!("{}:{:02} min", s as u64 / 60, s as u64 % 60) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_about_four_digits() {
+        let cases = [
+            (0.0, "0"),
+            (33024.0, "33024"),
+            (616.04, "616.0"),
+            (4.0, "4.000"),
+            (0.0763, "0.0763"),
+            (-2.5, "-2.500"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(digits(value), text);
+        }
+        assert_eq!(quantity(Some(3.9), "x"), "3.900×");
+        assert_eq!(quantity(None, "MiB"), "N/A");
+        assert_eq!(binary_bytes(1_610_612_736.0), "1.50 GiB");
+        assert_eq!(binary_bytes(8_388_608.0), "8.0 MiB");
+    }
+}

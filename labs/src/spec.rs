@@ -217,7 +217,8 @@ impl ParamSpec {
     /// Parses and checks a value as typed.
     pub fn parse(&self, text: &str) -> Result<ParamValue, ParamError> {
         let text = text.trim();
-        let refused = || ParamError::Value { name: self.name.clone(), value: text.into(), accepted: self.accepted() };
+        let refused =
+            || ParamError::Value { name: self.name.clone(), value: text.into(), accepted: self.accepted() };
         if !self.choices.is_empty() {
             return self
                 .choices
@@ -338,7 +339,8 @@ mod tests {
     #[test]
     fn bad_parameters_say_what_is_accepted() {
         let lab = find_lab("attention").expect("attention");
-        let set = |k: &str, v: &str| lab.params_for(Size::Tiny, &[(k.into(), v.into())]).unwrap_err().to_string();
+        let set =
+            |k: &str, v: &str| lab.params_for(Size::Tiny, &[(k.into(), v.into())]).unwrap_err().to_string();
         assert!(set("head_dim", "63").contains("choices") || set("head_dim", "63").contains("use "));
         assert!(set("max_n", "-1").contains("whole number"));
         assert!(set("max_n", "9999999999999999999999").contains("whole number"));

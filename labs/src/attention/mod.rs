@@ -15,12 +15,7 @@ pub use run::run;
 
 /// The lab's specification.
 pub(crate) fn spec() -> LabSpec {
-    embedded(
-        include_str!("lab.toml"),
-        include_str!("guide.en.md"),
-        include_str!("guide.zh.md"),
-        closed_forms,
-    )
+    embedded(include_str!("lab.toml"), include_str!("guide.en.md"), include_str!("guide.zh.md"), closed_forms)
 }
 
 /// Element type of the inputs.
@@ -69,8 +64,9 @@ impl Config {
     /// Reads the parameters and checks how they fit together.
     pub fn new(params: &Params) -> Result<Self, Failure> {
         let (min_n, max_n) = (param_u64(params, "min_n")?, param_u64(params, "max_n")?);
-        let lengths: Vec<u64> =
-            std::iter::successors(Some(min_n.max(1)), |n| n.checked_mul(2)).take_while(|n| *n <= max_n).collect();
+        let lengths: Vec<u64> = std::iter::successors(Some(min_n.max(1)), |n| n.checked_mul(2))
+            .take_while(|n| *n <= max_n)
+            .collect();
         let compare_n = param_u64(params, "compare_n")?;
         if lengths.is_empty() || !lengths.contains(&compare_n) {
             return Err(Failure {

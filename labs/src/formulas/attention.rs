@@ -54,15 +54,24 @@ pub fn score_copy_bytes(shape: Shape, bytes: f64) -> f64 {
     shape.score_elements() * bytes
 }
 
-/// Copies of the score matrix that are alive at the peak of a naive forward and backward under autograd: the
-/// probabilities kept for the backward, their gradient, and two temporaries of the softmax's and the scaling's
-/// backward. Counted in the operations of this lab; measured 4.0 on an H200 at n = 2048 to 8192.
+/// Copies of the score matrix that are alive at the peak of a naive forward and backward under autograd on CUDA. The
+/// peak is inside the softmax's backward: the probabilities kept for it, their gradient, the product of the two, which
+/// the CUDA kernel takes as its input, and the result. Measured 4.0 on an H200 at n = 2048 to 8192.
 pub const NAIVE_SCORE_COPIES: f64 = 4.0;
 
-/// Peak bytes beyond the inputs of a naive forward and backward: `4·b·h·n²·bytes + 2·b·h·n·d·bytes` (score copies,
-/// output and one gradient).
+/// As [`NAIVE_SCORE_COPIES`], on the CPU, whose kernel forms that product on the way and does not store it. Measured
+/// 3.0 with LibTorch 2.11 in fp32 and bf16.
+pub const NAIVE_SCORE_COPIES_CPU: f64 = 3.0;
+
+/// Peak bytes beyond the inputs of a naive forward and backward on CUDA: `4·b·h·n²·bytes + 2·b·h·n·d·bytes` (score
+/// copies, output and one gradient).
 pub fn naive_peak_extra_bytes(shape: Shape, bytes: f64) -> f64 {
-    NAIVE_SCORE_COPIES * score_copy_bytes(shape, bytes) + 2.0 * shape.tensor_elements() * bytes
+    naive_peak_extra_bytes_with(NAIVE_SCORE_COPIES, shape, bytes)
+}
+
+/// As [`naive_peak_extra_bytes`] for a device that keeps `copies` of the scores: `c·b·h·n²·bytes + 2·b·h·n·d·bytes`.
+pub fn naive_peak_extra_bytes_with(copies: f64, shape: Shape, bytes: f64) -> f64 {
+    copies * score_copy_bytes(shape, bytes) + 2.0 * shape.tensor_elements() * bytes
 }
 
 /// Fewest bytes beyond the inputs that any fused forward and backward can hold at its end: the output and three
@@ -90,14 +99,18 @@ pub fn fused_extra_bound_bytes(shape: Shape, bytes: f64) -> f64 {
         + 2.0 * 4.0 * (shape.b * shape.h * shape.n) as f64
 }
 
+/// Bytes that LibTorch's fused CPU kernel is allowed for each thread besides [`fused_extra_bound_bytes`]: its block of
+/// scores and of gradients. Measured up to 2.1 MiB over head dimensions 8 to 256 in every element type.
+pub const FUSED_CPU_THREAD_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
+
 /// Bytes beyond the inputs that LibTorch's unfused `math` backend is allowed before it is tried: as naive, with two
 /// more score copies, in fp32 even where the inputs are smaller. A bound for deciding, not a prediction.
 pub fn math_extra_bound_bytes(shape: Shape, bytes: f64) -> f64 {
     naive_peak_extra_bytes(shape, bytes.max(4.0)) + 2.0 * score_copy_bytes(shape, bytes.max(4.0))
 }
 
-/// Score copies in `extra` bytes of a naive forward and backward: the inverse of [`naive_peak_extra_bytes`].
-pub fn naive_score_copies(shape: Shape, bytes: f64, extra: f64) -> f64 {
+/// Score copies in `extra` bytes of a naive forward and backward: the inverse of [`naive_peak_extra_bytes_with`].
+pub fn score_copies_in(shape: Shape, bytes: f64, extra: f64) -> f64 {
     (extra - 2.0 * shape.tensor_elements() * bytes) / score_copy_bytes(shape, bytes)
 }
 
@@ -146,7 +159,7 @@ mod tests {
     #[test]
     fn score_copies_invert_the_naive_peak() {
         let extra = naive_peak_extra_bytes(H200, 2.0);
-        assert_eq!(naive_score_copies(H200, 2.0, extra), NAIVE_SCORE_COPIES);
+        assert_eq!(score_copies_in(H200, 2.0, extra), NAIVE_SCORE_COPIES);
     }
 
     #[test]

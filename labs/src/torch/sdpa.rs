@@ -80,13 +80,22 @@ impl Only {
         if code == 0 && choice == self.backend.number() {
             return Ok(());
         }
-        let said = ffi::last_error();
-        let reason = said.lines().map(str::trim).find(|l| !l.is_empty() && !l.ends_with("not used because:"));
-        Err(reason.map_or_else(
-            || "LibTorch has no such kernel for this device, element type and shape".into(),
-            |line| line.split(" (Triggered internally").next().unwrap_or(line).to_owned(),
-        ))
+        Err(objection(&ffi::last_error()))
     }
+}
+
+/// What LibTorch has against the one backend that was allowed: the first line that is neither a heading nor about the
+/// backends that were switched off.
+fn objection(said: &str) -> String {
+    let beside_the_point = |line: &str| {
+        line.is_empty()
+            || line.ends_with("because:")
+            || line.contains("runtime disabled")
+            || line.starts_with("No available kernel")
+            || line.starts_with("No viable backend")
+    };
+    let line = said.lines().map(str::trim).find(|line| !beside_the_point(line));
+    line.unwrap_or("LibTorch has no such kernel for this device, element type and shape").to_owned()
 }
 
 impl Drop for Only {
@@ -99,6 +108,18 @@ impl Drop for Only {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_objection_is_the_line_about_the_backend_itself() {
+        let said = "Memory efficient kernel not used because:\nMemory Efficient attention has been runtime disabled.\n\
+                    CuDNN attention kernel not used because:\nExpected query, key and value to all be of dtype: \
+                    {Half, BFloat16}.\n";
+        assert!(objection(said).starts_with("Expected query"));
+        assert!(
+            objection("No viable backend for scaled_dot_product_attention was found.")
+                .contains("no such kernel")
+        );
+    }
 
     #[test]
     fn every_backend_is_found_by_its_name() {

@@ -11,19 +11,20 @@ const NAMES: [&str; 4] = ["forward", "dq", "dk", "dv"];
 
 impl Dtype {
     /// Bound on the largest error, relative to the largest value of the reference. Scores, weights and their
-    /// gradients are each rounded to the element type on the way, so a few units in the last place add up; the bounds
-    /// are two to four times the worst that was seen over shapes, seeds and masks.
+    /// gradients are each rounded to the element type on the way, so a few units in the last place add up. The bounds
+    /// are about twice the worst seen for naive and flash on the CPU over head dimensions 8 to 256, lengths 16 to 256,
+    /// with and without mask: 0.017, 0.0025 and 0.000003.
     fn tolerance(self) -> f64 {
         match self {
-            Self::Bf16 => 2e-2,
-            Self::Fp16 => 3e-3,
+            Self::Bf16 => 3e-2,
+            Self::Fp16 => 5e-3,
             Self::Fp32 => 1e-5,
         }
     }
 }
 
 /// Runs every check and reports it; a check that fails does not end the lab.
-pub(super) fn run(ctx: &Context, config: &Config, series: &[Series]) -> Result<(), Error> {
+pub(super) fn run(ctx: &Context, config: &Config, series: &[Series], steps: u32) -> Result<(), Error> {
     let shape = small_shape(config);
     let kind = config.dtype.kind();
     let _phase = ctx.phase("check");
@@ -32,16 +33,13 @@ pub(super) fn run(ctx: &Context, config: &Config, series: &[Series]) -> Result<(
     let reference = results(&inputs.to(Kind::Double, Device::Cpu)?, Series::Naive, config.causal)?;
     let on_device = inputs.to(kind, ctx.device())?;
     let described = format!("float64 on the CPU, b={} h={} n={} d={}", shape.b, shape.h, shape.n, shape.d);
-    for &one in series {
+    for (done, &one) in series.iter().enumerate() {
         ctx.go_on()?;
-        ctx.progress(
-            0,
-            1,
-            Text::new(
-                format!("checking {} against float64", one.name()),
-                format!("用 float64 核对 {}", one.name()),
-            ),
+        let label = Text::new(
+            format!("checking {} against float64", one.name()),
+            format!("用 float64 核对 {}", one.name()),
         );
+        ctx.progress(done as u32, steps, label);
         let _only = match one {
             Series::Naive => None,
             Series::Sdpa(backend) => Some(Only::new(backend)?),

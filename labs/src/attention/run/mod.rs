@@ -57,10 +57,12 @@ pub fn run(ctx: &Context, params: &Params) -> Result<(), Error> {
     let backends = backends(ctx, &config)?;
     let series: Vec<Series> =
         std::iter::once(Series::Naive).chain(backends.iter().map(|b| Series::Sdpa(*b))).collect();
+    // One check per series, then its lengths.
+    let steps = (series.len() * (1 + config.lengths.len())) as u32;
     // The checks also let cuBLAS and cuDNN take their workspaces, which the peaks of the sweep then do not count.
-    checks::run(ctx, &config, &series)?;
+    checks::run(ctx, &config, &series, steps)?;
     let mut sweep = Sweep::new(ctx, &config, series)?;
-    let outcome = sweep.run();
+    let outcome = sweep.run(steps);
     if matches!(outcome, Ok(()) | Err(Error::Stopped)) {
         report::conclude(ctx, &config, &sweep.results);
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::sweep::{Measured, Results};
 use super::{Config, Series};
-use crate::formulas::attention::naive_score_copies;
+use crate::formulas::attention::score_copies_in;
 use crate::formulas::mib;
 use crate::protocol::{Event, Quantity, Text, Wall, WallCause};
-use crate::torch::Context;
 use crate::torch::sdpa::Backend;
+use crate::torch::{Context, Error};
 
 /// Which kernels run here, and why the others do not.
 pub(super) fn backends(ctx: &Context, config: &Config, run: &[Backend], refused: &[(Backend, String)]) {
@@ -30,7 +30,7 @@ pub(super) fn backends(ctx: &Context, config: &Config, run: &[Backend], refused:
 }
 
 /// A backend that broke in the middle of its series.
-pub(super) fn backend_failed(ctx: &Context, series: Series, n: u64, why: &str) {
+pub(super) fn backend_failed(ctx: &Context, series: Series, n: u64, why: &Error) {
     let name = series.name();
     ctx.note(Text::new(
         format!("{name} ends before n = {n}: {why}"),
@@ -41,16 +41,19 @@ pub(super) fn backend_failed(ctx: &Context, series: Series, n: u64, why: &str) {
 /// The memory wall.
 pub(super) fn wall(ctx: &Context, series: Series, n: u64, needed: f64, budget: u64, cause: WallCause) {
     let (name, need, have) = (series.name(), bytes_words(needed), bytes_words(budget as f64));
+    // A fused kernel has no closed form for its workspace, only a bound.
+    let (needs, needs_zh) =
+        if series == Series::Naive { ("needs", "需要") } else { ("may need up to", "最多可能需要") };
     let text = match cause {
         WallCause::Budget => Text::new(
-            format!("{name} at n = {n} would need {need}; this run may use {have}, so it was not tried."),
-            format!("{name} 在 n = {n} 需要 {need}，本次运行只允许用 {have}，因此没有尝试。"),
+            format!("{name} at n = {n} {needs} {need}; this run may use {have}, so it was not tried."),
+            format!("{name} 在 n = {n} {needs_zh} {need}，本次运行只允许用 {have}，因此没有尝试。"),
         ),
         WallCause::OutOfMemory => Text::new(
             format!(
-                "{name} at n = {n} needs about {need}; the allocator refused, and the memory was given back."
+                "{name} at n = {n} {needs} {need}; the allocator refused, and the memory was given back."
             ),
-            format!("{name} 在 n = {n} 约需 {need}，分配器拒绝了请求；已占用的内存都已归还。"),
+            format!("{name} 在 n = {n} {needs_zh} {need}；分配器拒绝了请求，已占用的内存都已归还。"),
         ),
     };
     ctx.emit(&Event::Wall(Wall {
@@ -67,7 +70,7 @@ pub(super) fn wall(ctx: &Context, series: Series, n: u64, needed: f64, budget: u
 pub(super) fn naive(ctx: &Context, config: &Config, results: &Results) {
     let Some(last) = results.points.iter().rfind(|p| p.series == Series::Naive) else { return };
     let (n, peak) = (last.n, bytes_words(last.peak_extra_bytes));
-    let copies = naive_score_copies(config.at(n), config.dtype.bytes(), last.peak_extra_bytes);
+    let copies = score_copies_in(config.at(n), config.dtype.bytes(), last.peak_extra_bytes);
     ctx.note(Text::new(
         format!(
             "Naive at n = {n}: {peak} beyond the inputs, {copies:.2} copies of the score matrix at once. \
@@ -77,60 +80,59 @@ pub(super) fn naive(ctx: &Context, config: &Config, results: &Results) {
     ));
 }
 
-/// Named results, and one sentence that compares the two at `compare_n`.
+/// The comparison in one sentence, and the named results.
 pub(super) fn conclude(ctx: &Context, config: &Config, results: &Results) {
     let n = config.compare_n;
-    let naive = results.at(Series::Naive, n);
-    let half = results.at(Series::Naive, n / 2);
+    let (naive, half) = (results.at(Series::Naive, n), results.at(Series::Naive, n / 2));
     let fused = fastest_fused(results, n);
     if let (Some(naive), Some(fused)) = (naive, fused) {
-        let (name, speed) = (fused.series.name(), naive.forward_backward_ms / fused.forward_backward_ms);
-        let bytes = naive.peak_extra_bytes / fused.peak_extra_bytes.max(1.0);
-        ctx.note(Text::new(
-            format!(
-                "At n = {n} {name} is {speed:.1}× as fast as naive, forward and backward, with 1/{bytes:.0} of its \
-                 extra memory: the scores never leave the chip."
-            ),
-            format!(
-                "n = {n} 时，{name} 的前向 + 反向速度是朴素实现的 {speed:.1} 倍，内存增量只有它的 1/{bytes:.0}：\
-                 分数矩阵从不写回显存（内存）。"
-            ),
-        ));
+        compare(ctx, naive, fused);
     }
-    let why = |series: &str, n: u64| {
-        if ctx.stopped() {
-            format!("stopped before {series} reached n = {n}")
-        } else {
-            format!("{series} was not measured at n = {n}")
-        }
+    let stopped = ctx.stopped();
+    let absent = |series: &str, n: u64| {
+        let reason = if stopped { "the run was stopped before" } else { "not measured:" };
+        format!("{reason} {series} at n = {n}")
     };
-    let or_missing = |value: Option<f64>, unit: &str, why: String| {
-        value.map_or_else(|| Quantity::missing(unit, why), |value| Quantity::some(value, unit))
+    let quantity = |value: Option<f64>, unit: &str, absent: String| {
+        value.map_or_else(|| Quantity::missing(unit, absent), |value| Quantity::some(value, unit))
     };
-    let growth = naive.zip(half).map(|(at, before)| at.forward_backward_ms / before.forward_backward_ms);
-    let growth_n = if naive.is_some() { n / 2 } else { n };
-    let speedup =
-        naive.zip(fused).map(|(naive, fused)| naive.forward_backward_ms / fused.forward_backward_ms);
-    let speedup_why = why(if naive.is_some() { "a fused backend" } else { "naive" }, n);
-    let best = |rate: fn(&Measured) -> f64| results.points.iter().map(rate).max_by(f64::total_cmp);
-    let nothing = || "nothing was measured".to_owned();
+    let ratio = |a: Option<&Measured>, b: Option<&Measured>| {
+        a.zip(b).map(|(a, b)| a.forward_backward_ms / b.forward_backward_ms)
+    };
+    let best = |rate: fn(&Measured) -> f64| {
+        let best = results.points.iter().map(rate).max_by(f64::total_cmp);
+        quantity(best, "TFLOP/s", "nothing was measured".into())
+    };
+    let peak = naive.map(|p| mib(p.peak_extra_bytes));
+    let growth_lacks = absent("naive", if naive.is_some() { n / 2 } else { n });
+    let speedup_lacks = absent(if naive.is_some() { "a fused backend" } else { "naive" }, n);
     let mut values = BTreeMap::from([
-        (
-            "naive_peak_extra_mib".to_owned(),
-            or_missing(naive.map(|p| mib(p.peak_extra_bytes)), "MiB", why("naive", n)),
-        ),
-        ("naive_growth".to_owned(), or_missing(growth, "x", why("naive", growth_n))),
-        ("fused_speedup".to_owned(), or_missing(speedup, "x", speedup_why)),
-        ("best_forward_tflops".to_owned(), or_missing(best(|p| p.forward_tflops), "TFLOP/s", nothing())),
-        (
-            "best_forward_backward_tflops".to_owned(),
-            or_missing(best(|p| p.forward_backward_tflops), "TFLOP/s", nothing()),
-        ),
+        ("naive_peak_extra_mib".to_owned(), quantity(peak, "MiB", absent("naive", n))),
+        ("naive_growth".to_owned(), quantity(ratio(naive, half), "x", growth_lacks)),
+        ("fused_speedup".to_owned(), quantity(ratio(naive, fused), "x", speedup_lacks)),
+        ("best_forward_tflops".to_owned(), best(|p| p.forward_tflops)),
+        ("best_forward_backward_tflops".to_owned(), best(|p| p.forward_backward_tflops)),
     ]);
     if let Some(n) = results.naive_wall_n {
         values.insert("naive_wall_n".to_owned(), Quantity::some(n as f64, "tokens"));
     }
     ctx.emit(&Event::Summary { values });
+}
+
+fn compare(ctx: &Context, naive: &Measured, fused: &Measured) {
+    let (n, name) = (naive.n, fused.series.name());
+    let speed = naive.forward_backward_ms / fused.forward_backward_ms;
+    let bytes = naive.peak_extra_bytes / fused.peak_extra_bytes.max(1.0);
+    ctx.note(Text::new(
+        format!(
+            "At n = {n} the fastest fused backend is {name}: forward and backward {speed:.1}× as fast as naive, with \
+             1/{bytes:.0} of its extra memory, because the score matrix is never written out."
+        ),
+        format!(
+            "n = {n} 时最快的融合后端是 {name}：前向 + 反向的速度是朴素实现的 {speed:.1} 倍，内存增量只有它的 \
+             1/{bytes:.0}，因为分数矩阵从不整张写出。"
+        ),
+    ));
 }
 
 /// The quickest fused forward and backward at `n`; `math` is not fused.

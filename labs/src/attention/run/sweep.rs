@@ -1,12 +1,13 @@
 //! Times and peaks of every series over the lengths, until one does not fit.
 
+use super::super::naive_score_copies;
 use super::{Config, Inputs, Series, report};
 use crate::formulas::attention::{
-    forward_backward_flop, forward_flop, fused_extra_bound_bytes, fused_floor_extra_bytes, input_bytes,
-    math_extra_bound_bytes, naive_peak_extra_bytes,
+    FUSED_CPU_THREAD_BYTES, forward_backward_flop, forward_flop, fused_extra_bound_bytes,
+    fused_floor_extra_bytes, input_bytes, math_extra_bound_bytes, naive_peak_extra_bytes_with,
 };
 use crate::formulas::mib;
-use crate::protocol::{Expected, Quantity, Text, WallCause};
+use crate::protocol::{DeviceKind, Expected, Hello, Quantity, Text, WallCause};
 use crate::torch::memory::{PeakProbe, empty_cache};
 use crate::torch::sdpa::{Backend, Only};
 use crate::torch::timing::Repeats;
@@ -60,14 +61,14 @@ impl<'a> Sweep<'a> {
     }
 
     /// Series by series, so that each is one block of phases on the device's panels.
-    pub(super) fn run(&mut self) -> Result<(), Error> {
-        let lengths = self.config.lengths.len() as u32;
-        let total = self.series.len() as u32 * lengths;
+    pub(super) fn run(&mut self, steps: u32) -> Result<(), Error> {
+        let (checks, lengths) = (self.series.len(), self.config.lengths.len());
         for (i, series) in self.series.clone().into_iter().enumerate() {
             for (j, n) in self.config.lengths.clone().into_iter().enumerate() {
                 self.ctx.go_on()?;
                 let label = format!("{} · n = {n}", series.name());
-                self.ctx.progress(i as u32 * lengths + j as u32, total, Text::new(label.clone(), label));
+                let done = checks + i * lengths + j;
+                self.ctx.progress(done as u32, steps, Text::new(label.clone(), label));
                 self.expect(series, n);
                 if !self.step(series, n)? {
                     break;
@@ -77,7 +78,7 @@ impl<'a> Sweep<'a> {
                 report::naive(self.ctx, self.config, &self.results);
             }
         }
-        self.ctx.progress(total, total, Text::new("done", "完成"));
+        self.ctx.progress(steps, steps, Text::new("done", "完成"));
         Ok(())
     }
 
@@ -89,8 +90,10 @@ impl<'a> Sweep<'a> {
             return Ok(false);
         }
         let outcome = self.measure(series, n);
-        // Nothing of a point stays on the device while the next is measured.
-        empty_cache(self.ctx.device())?;
+        // Nothing of a point stays on the device while the next is measured; a lost device has nothing to give back.
+        if !matches!(&outcome, Err(error) if error.is_sticky()) {
+            empty_cache(self.ctx.device())?;
+        }
         match outcome {
             Ok(point) => {
                 self.results.points.push(point);
@@ -100,10 +103,11 @@ impl<'a> Sweep<'a> {
                 self.wall(series, n, WallCause::OutOfMemory);
                 Ok(false)
             }
-            Err(Error::Torch(why)) if series != Series::Naive && !Error::Torch(why.clone()).is_sticky() => {
-                let missing = Quantity::missing("ms", why.clone());
-                self.ctx.point("forward_backward_ms", series.name(), n as f64, missing, "not run");
-                report::backend_failed(self.ctx, series, n, &why);
+            // One backend's trouble is not the lab's.
+            Err(error @ Error::Torch(_)) if series != Series::Naive && !error.is_sticky() => {
+                let missing = Quantity::missing("ms", error.to_string());
+                self.ctx.point("forward_backward_ms", series.name(), n as f64, missing, "not measured");
+                report::backend_failed(self.ctx, series, n, &error);
                 Ok(false)
             }
             Err(error) => Err(error),
@@ -158,11 +162,12 @@ impl<'a> Sweep<'a> {
 
     /// The closed form of the peak, also where the wall keeps it from being measured.
     fn expect(&self, series: Series, n: u64) {
-        let (shape, bytes) = (self.config.at(n), self.config.dtype.bytes());
+        let (shape, bytes, copies) = (self.config.at(n), self.config.dtype.bytes(), self.score_copies());
         let (value, formula) = match series {
-            Series::Naive => {
-                (naive_peak_extra_bytes(shape, bytes), format!("4·b·h·n²·{bytes} + 2·b·h·n·d·{bytes} B"))
-            }
+            Series::Naive => (
+                naive_peak_extra_bytes_with(copies, shape, bytes),
+                format!("{copies}·b·h·n²·{bytes} + 2·b·h·n·d·{bytes} B"),
+            ),
             Series::Sdpa(Backend::Math) => return,
             Series::Sdpa(_) => {
                 (fused_floor_extra_bytes(shape, bytes), format!("4·b·h·n·d·{bytes} + 4·b·h·n B (floor)"))
@@ -178,15 +183,27 @@ impl<'a> Sweep<'a> {
         });
     }
 
-    /// Bytes that a point needs in all, inputs included; for fused kernels a bound.
+    /// Bytes that a point needs in all, inputs included; for `scaled_dot_product_attention` a bound.
     fn needed_bytes(&self, series: Series, n: u64) -> f64 {
         let (shape, bytes) = (self.config.at(n), self.config.dtype.bytes());
         let extra = match series {
-            Series::Naive => naive_peak_extra_bytes(shape, bytes),
+            Series::Naive => naive_peak_extra_bytes_with(self.score_copies(), shape, bytes),
             Series::Sdpa(Backend::Math) => math_extra_bound_bytes(shape, bytes),
-            Series::Sdpa(_) => fused_extra_bound_bytes(shape, bytes),
+            Series::Sdpa(_) => fused_extra_bound_bytes(shape, bytes) + self.fused_thread_bytes(),
         };
         extra + input_bytes(shape, bytes, series == Series::Naive && self.config.causal)
+    }
+
+    fn fused_thread_bytes(&self) -> f64 {
+        let Hello { device, cpu_threads, .. } = self.ctx.hello();
+        match device.kind {
+            DeviceKind::Cuda => 0.0,
+            DeviceKind::Cpu => f64::from(*cpu_threads) * FUSED_CPU_THREAD_BYTES,
+        }
+    }
+
+    fn score_copies(&self) -> f64 {
+        naive_score_copies(self.ctx.hello().device.kind)
     }
 
     fn wall(&mut self, series: Series, n: u64, cause: WallCause) {

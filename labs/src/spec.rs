@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::protocol::{Quantity, Text};
+use crate::protocol::{DeviceKind, Quantity, Text};
 
 /// Parameters by name.
 pub type Params = BTreeMap<String, ParamValue>;
@@ -106,9 +106,9 @@ pub struct LabSpec {
     pub closed_forms: Option<ClosedForms>,
 }
 
-/// Computes, for parameters that [`LabSpec::params_for`] accepted, the closed form of each prediction by name.
-/// A prediction without a closed form is absent.
-pub type ClosedForms = fn(&Params) -> BTreeMap<String, ClosedForm>;
+/// Computes, for parameters that [`LabSpec::params_for`] accepted and the kind of device that runs them, the closed
+/// form of each prediction by name. A prediction without a closed form is absent.
+pub type ClosedForms = fn(&Params, DeviceKind) -> BTreeMap<String, ClosedForm>;
 
 /// A value by formula, with its recipe.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -218,7 +218,8 @@ impl ParamSpec {
     /// Parses and checks a value as typed.
     pub fn parse(&self, text: &str) -> Result<ParamValue, ParamError> {
         let text = text.trim();
-        let refused = || ParamError::Value { name: self.name.clone(), value: text.into(), accepted: self.accepted() };
+        let refused =
+            || ParamError::Value { name: self.name.clone(), value: text.into(), accepted: self.accepted() };
         if !self.choices.is_empty() {
             return self
                 .choices
@@ -280,10 +281,16 @@ impl LabSpec {
         }
     }
 
-    /// Closed forms of the predictions at `params`; empty when a parameter is not usable.
+    /// Closed forms of the predictions at `params` on a GPU; empty when a parameter is not usable.
     pub fn closed_forms_at(&self, params: &Params) -> BTreeMap<String, ClosedForm> {
+        self.closed_forms_on(DeviceKind::Cuda, params)
+    }
+
+    /// As [`Self::closed_forms_at`] for the kind of device that runs the lab: some operations keep more on one than on
+    /// the other. [`crate::protocol::Hello`] tells the kind.
+    pub fn closed_forms_on(&self, kind: DeviceKind, params: &Params) -> BTreeMap<String, ClosedForm> {
         match (self.closed_forms, self.check(params)) {
-            (Some(f), Ok(())) => f(params),
+            (Some(f), Ok(())) => f(params, kind),
             _ => BTreeMap::new(),
         }
     }
@@ -339,7 +346,8 @@ mod tests {
     #[test]
     fn bad_parameters_say_what_is_accepted() {
         let lab = find_lab("attention").expect("attention");
-        let set = |k: &str, v: &str| lab.params_for(Size::Tiny, &[(k.into(), v.into())]).unwrap_err().to_string();
+        let set =
+            |k: &str, v: &str| lab.params_for(Size::Tiny, &[(k.into(), v.into())]).unwrap_err().to_string();
         assert!(set("head_dim", "63").contains("choices") || set("head_dim", "63").contains("use "));
         assert!(set("max_n", "-1").contains("whole number"));
         assert!(set("max_n", "9999999999999999999999").contains("whole number"));

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::formulas::attention::{Shape, naive_peak_extra_bytes};
+use crate::formulas::attention::{
+    NAIVE_SCORE_COPIES, NAIVE_SCORE_COPIES_CPU, Shape, naive_peak_extra_bytes_with,
+};
 use crate::formulas::mib;
-use crate::protocol::{Failure, Quantity, param_text, param_u64};
+use crate::protocol::{DeviceKind, Failure, Quantity, param_text, param_u64};
 use crate::spec::{ClosedForm, LabSpec, Params, embedded};
 
 #[cfg(feature = "torch")]
@@ -15,12 +17,7 @@ pub use run::run;
 
 /// The lab's specification.
 pub(crate) fn spec() -> LabSpec {
-    embedded(
-        include_str!("lab.toml"),
-        include_str!("guide.en.md"),
-        include_str!("guide.zh.md"),
-        closed_forms,
-    )
+    embedded(include_str!("lab.toml"), include_str!("guide.en.md"), include_str!("guide.zh.md"), closed_forms)
 }
 
 /// Element type of the inputs.
@@ -69,8 +66,9 @@ impl Config {
     /// Reads the parameters and checks how they fit together.
     pub fn new(params: &Params) -> Result<Self, Failure> {
         let (min_n, max_n) = (param_u64(params, "min_n")?, param_u64(params, "max_n")?);
-        let lengths: Vec<u64> =
-            std::iter::successors(Some(min_n.max(1)), |n| n.checked_mul(2)).take_while(|n| *n <= max_n).collect();
+        let lengths: Vec<u64> = std::iter::successors(Some(min_n.max(1)), |n| n.checked_mul(2))
+            .take_while(|n| *n <= max_n)
+            .collect();
         let compare_n = param_u64(params, "compare_n")?;
         if lengths.is_empty() || !lengths.contains(&compare_n) {
             return Err(Failure {
@@ -107,16 +105,25 @@ impl Config {
     }
 }
 
-fn closed_forms(params: &Params) -> BTreeMap<String, ClosedForm> {
+/// Score copies that naive attention keeps at its peak on this kind of device.
+fn naive_score_copies(kind: DeviceKind) -> f64 {
+    match kind {
+        DeviceKind::Cuda => NAIVE_SCORE_COPIES,
+        DeviceKind::Cpu => NAIVE_SCORE_COPIES_CPU,
+    }
+}
+
+fn closed_forms(params: &Params, kind: DeviceKind) -> BTreeMap<String, ClosedForm> {
     let Ok(config) = Config::new(params) else { return BTreeMap::new() };
     let shape = config.at(config.compare_n);
     let (b, h, n, d, bytes) = (shape.b, shape.h, shape.n, shape.d, config.dtype.bytes());
+    let copies = naive_score_copies(kind);
     BTreeMap::from([
         (
             "naive_peak_extra_mib".into(),
             ClosedForm {
-                value: Quantity::some(mib(naive_peak_extra_bytes(shape, bytes)), "MiB"),
-                formula: format!("(4·{b}·{h}·{n}²·{bytes} + 2·{b}·{h}·{n}·{d}·{bytes}) B"),
+                value: Quantity::some(mib(naive_peak_extra_bytes_with(copies, shape, bytes)), "MiB"),
+                formula: format!("({copies}·{b}·{h}·{n}²·{bytes} + 2·{b}·{h}·{n}·{d}·{bytes}) B"),
             },
         ),
         (
@@ -138,6 +145,14 @@ mod tests {
         let forms = lab.closed_forms_at(&params);
         assert_eq!(forms["naive_peak_extra_mib"].value, Quantity::some(33024.0, "MiB"));
         assert_eq!(forms["naive_growth"].value, Quantity::some(4.0, "x"));
+    }
+
+    #[test]
+    fn the_cpu_keeps_one_score_copy_less() {
+        let lab = find_lab("attention").expect("lab");
+        let params = lab.params_for(Size::Tiny, &[]).expect("defaults");
+        let mib = |kind| lab.closed_forms_on(kind, &params)["naive_peak_extra_mib"].value.value;
+        assert_eq!((mib(DeviceKind::Cuda), mib(DeviceKind::Cpu)), (Some(8.25), Some(6.25)));
     }
 
     #[test]

@@ -54,15 +54,24 @@ pub fn score_copy_bytes(shape: Shape, bytes: f64) -> f64 {
     shape.score_elements() * bytes
 }
 
-/// Copies of the score matrix that are alive at the peak of a naive forward and backward under autograd: the
-/// probabilities kept for the backward, their gradient, and two temporaries of the softmax's and the scaling's
-/// backward. Counted in the operations of this lab; measured 4.0 on an H200 at n = 2048 to 8192.
+/// Copies of the score matrix that are alive at the peak of a naive forward and backward under autograd on CUDA. The
+/// peak is inside the softmax's backward: the probabilities kept for it, their gradient, the product of the two, which
+/// the CUDA kernel takes as its input, and the result. Measured 4.0 on an H200 at n = 2048 to 8192.
 pub const NAIVE_SCORE_COPIES: f64 = 4.0;
 
-/// Peak bytes beyond the inputs of a naive forward and backward: `4·b·h·n²·bytes + 2·b·h·n·d·bytes` (score copies,
-/// output and one gradient).
+/// As [`NAIVE_SCORE_COPIES`], on the CPU, whose kernel forms that product on the way and does not store it. Measured
+/// 3.0 with LibTorch 2.11 in fp32 and bf16.
+pub const NAIVE_SCORE_COPIES_CPU: f64 = 3.0;
+
+/// Peak bytes beyond the inputs of a naive forward and backward on CUDA: `4·b·h·n²·bytes + 2·b·h·n·d·bytes` (score
+/// copies, output and one gradient).
 pub fn naive_peak_extra_bytes(shape: Shape, bytes: f64) -> f64 {
-    NAIVE_SCORE_COPIES * score_copy_bytes(shape, bytes) + 2.0 * shape.tensor_elements() * bytes
+    naive_peak_extra_bytes_with(NAIVE_SCORE_COPIES, shape, bytes)
+}
+
+/// As [`naive_peak_extra_bytes`] for a device that keeps `copies` of the scores: `c·b·h·n²·bytes + 2·b·h·n·d·bytes`.
+pub fn naive_peak_extra_bytes_with(copies: f64, shape: Shape, bytes: f64) -> f64 {
+    copies * score_copy_bytes(shape, bytes) + 2.0 * shape.tensor_elements() * bytes
 }
 
 /// Fewest bytes beyond the inputs that any fused forward and backward can hold at its end: the output and three
@@ -72,6 +81,37 @@ pub fn naive_peak_extra_bytes(shape: Shape, bytes: f64) -> f64 {
 /// Source: arXiv 2205.14135, algorithms 1 and 4 (what is kept between the passes).
 pub fn fused_floor_extra_bytes(shape: Shape, bytes: f64) -> f64 {
     4.0 * shape.tensor_elements() * bytes + 4.0 * (shape.b * shape.h * shape.n) as f64
+}
+
+/// Bytes of what a forward and backward is given: Q, K, V and the output's gradient, `4·b·h·n·d·bytes`, and with
+/// `mask` an explicit mask of one byte per pair of positions, `n²`.
+pub fn input_bytes(shape: Shape, bytes: f64, mask: bool) -> f64 {
+    let pairs = if mask { shape.n as f64 * shape.n as f64 } else { 0.0 };
+    4.0 * shape.tensor_elements() * bytes + pairs
+}
+
+/// Bytes beyond the inputs that a fused forward and backward is allowed before it is tried: the floor, an fp32 copy of
+/// three gradients to accumulate in, and two more fp32 numbers per row. A bound for deciding, not a prediction:
+/// measured on an H200 in bf16, kernels took 6 to 8 tensors of `b·h·n·d` where this allows 10.
+pub fn fused_extra_bound_bytes(shape: Shape, bytes: f64) -> f64 {
+    fused_floor_extra_bytes(shape, bytes)
+        + 3.0 * 4.0 * shape.tensor_elements()
+        + 2.0 * 4.0 * (shape.b * shape.h * shape.n) as f64
+}
+
+/// Bytes that LibTorch's fused CPU kernel is allowed for each thread besides [`fused_extra_bound_bytes`]: its block of
+/// scores and of gradients. Measured up to 2.1 MiB over head dimensions 8 to 256 in every element type.
+pub const FUSED_CPU_THREAD_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
+
+/// Bytes beyond the inputs that LibTorch's unfused `math` backend is allowed before it is tried: as naive, with two
+/// more score copies, in fp32 even where the inputs are smaller. A bound for deciding, not a prediction.
+pub fn math_extra_bound_bytes(shape: Shape, bytes: f64) -> f64 {
+    naive_peak_extra_bytes(shape, bytes.max(4.0)) + 2.0 * score_copy_bytes(shape, bytes.max(4.0))
+}
+
+/// Score copies in `extra` bytes of a naive forward and backward: the inverse of [`naive_peak_extra_bytes_with`].
+pub fn score_copies_in(shape: Shape, bytes: f64, extra: f64) -> f64 {
+    (extra - 2.0 * shape.tensor_elements() * bytes) / score_copy_bytes(shape, bytes)
 }
 
 /// Largest `n` for which [`naive_peak_extra_bytes`] stays within `budget` bytes: the positive root of
@@ -103,6 +143,23 @@ mod tests {
             let mib = super::super::mib(naive_peak_extra_bytes(Shape { n, ..H200 }, 2.0));
             assert!((mib / measured_mib - 1.0_f64).abs() < 0.001, "n {n}: {mib} against {measured_mib}");
         }
+    }
+
+    #[test]
+    fn the_fused_bound_holds_for_the_measured_h200_figures() {
+        // PyTorch 2.11.0 on one H200, bf16, n = 16384, MiB: flash 2056, memory-efficient 1800, cuDNN 1544.
+        let shape = Shape { n: 16384, ..H200 };
+        let mib = |bytes| super::super::mib(bytes);
+        assert_eq!(mib(input_bytes(shape, 2.0, true)), 4.0 * 256.0 + 256.0);
+        assert!(mib(fused_floor_extra_bytes(shape, 2.0)) < 1544.0);
+        assert!(mib(fused_extra_bound_bytes(shape, 2.0)) > 2056.0);
+        assert!(math_extra_bound_bytes(shape, 2.0) > 2.0 * naive_peak_extra_bytes(shape, 2.0));
+    }
+
+    #[test]
+    fn score_copies_invert_the_naive_peak() {
+        let extra = naive_peak_extra_bytes(H200, 2.0);
+        assert_eq!(score_copies_in(H200, 2.0, extra), NAIVE_SCORE_COPIES);
     }
 
     #[test]

@@ -1,1 +1,4 @@
 //! placeholder
+pub mod cli;
+pub mod engine;
+pub mod paths;

@@ -12,7 +12,7 @@ use infralab_labs::{LABS, LabSpec, find_lab};
 use serde_json::json;
 
 use super::{USAGE, lab_text, out};
-use crate::engine::{self, EngineState};
+use crate::engine::{self, Engine, EngineState};
 use crate::lab::history::{self, Writer};
 use crate::lab::session::Status;
 use crate::lab::{Header, LabEvent, LabSession, Record, runner};
@@ -119,10 +119,10 @@ fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Re
         budget_bytes: None,
     };
     let predictions = predictions(lab, &args.predict)?;
-    let ready = match EngineState::locate(paths) {
+    let ready = match Engine::locate(paths) {
         EngineState::Ready(ready) => ready,
-        other => {
-            eprintln!("infralab: {other}");
+        missing @ (EngineState::Absent { .. } | EngineState::NoWorker { .. }) => {
+            eprintln!("infralab: {missing}");
             return Ok(ExitCode::from(USAGE));
         }
     };

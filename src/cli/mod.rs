@@ -7,6 +7,7 @@ mod doctor;
 mod engine;
 mod glossary;
 mod gpu;
+mod install_progress;
 mod lab;
 mod lab_text;
 mod note;
@@ -68,7 +69,11 @@ enum Command {
     /// Lint notes, terms, links and labs
     Check(check::CheckArgs),
     /// Check this machine and say what to do next
-    Doctor(doctor::DoctorArgs),
+    Doctor {
+        /// One object
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Runs the program.
@@ -105,9 +110,9 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Run(command)) => run::run(command, &paths()?)?,
         Some(Command::Gpu(args)) => gpu::run(&args)?,
         Some(Command::Progress(command)) => progress::run(command, &paths()?)?,
-        Some(Command::Engine(command)) => engine::run(command, &paths()?)?,
+        Some(Command::Engine(command)) => engine::run(&command, &paths()?)?,
         Some(Command::Check(args)) => check::run(&args, source)?,
-        Some(Command::Doctor(args)) => doctor::run(&args, &paths()?)?,
+        Some(Command::Doctor { json }) => doctor::run(json, &paths()?)?,
     })
 }
 

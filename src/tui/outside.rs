@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::msg::{Effect, EngineStatus, Msg, Notice};
 use super::terminal::Screen;
-use crate::engine::{self, EngineState};
+use crate::engine::{self, Engine, EngineState};
 use crate::lab::history::{self, Writer};
 use crate::lab::runner::{self, LabHandle};
 use crate::lab::{Header, LabEvent};
@@ -151,7 +151,7 @@ impl Outside {
     }
 
     fn start_lab(&mut self, request: &RunRequest, predictions: std::collections::BTreeMap<String, f64>) {
-        let EngineState::Ready(ready) = EngineState::locate(&self.paths) else {
+        let EngineState::Ready(ready) = Engine::locate(&self.paths) else {
             self.check_engine();
             return;
         };
@@ -217,7 +217,7 @@ impl Outside {
     }
 
     fn check_engine(&self) {
-        let state = EngineState::locate(&self.paths);
+        let state = Engine::locate(&self.paths);
         let ready = matches!(state, EngineState::Ready(_));
         self.send(Msg::Engine(EngineStatus { ready, line: state.to_string() }));
     }

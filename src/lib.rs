@@ -1,1 +1,3 @@
 //! placeholder
+pub mod cli;
+pub mod telemetry;

@@ -127,7 +127,7 @@ fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Re
         }
     };
     let (tx, rx) = mpsc::channel();
-    let (machine, sampler) = sample(tx.clone());
+    let (machine, sampler) = sample(tx.clone())?;
     let unix_ms = unix_ms();
     let header = Header {
         format: history::FORMAT,
@@ -204,22 +204,22 @@ fn predictions(lab: &LabSpec, given: &[(String, String)]) -> anyhow::Result<BTre
 }
 
 /// Starts readings for the run and waits shortly for what the machine is.
-fn sample(events: mpsc::Sender<LabEvent>) -> (Machine, Sampler) {
+fn sample(events: mpsc::Sender<LabEvent>) -> std::io::Result<(Machine, Sampler)> {
     const RUN_HZ: f64 = 10.0;
     const MACHINE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
     let (machine_tx, machine_rx) = mpsc::channel();
     let sampler = Sampler::start(
-        SamplerOptions { hz: RUN_HZ, ..SamplerOptions::default() },
+        SamplerOptions { hz: RUN_HZ, worker_pid: None },
         Box::new(move |telemetry| match telemetry {
             Telemetry::Machine(machine) => drop(machine_tx.send(machine)),
             Telemetry::Snapshot(snapshot) => drop(events.send(LabEvent::Snapshot(snapshot))),
         }),
-    );
+    )?;
     let machine = machine_rx.recv_timeout(MACHINE_TIMEOUT).unwrap_or_else(|_| Machine {
         gpu_absent_because: Some("the driver did not answer within 5 s".into()),
         ..Machine::default()
     });
-    (machine, sampler)
+    Ok((machine, sampler))
 }
 
 /// Ctrl-C and SIGTERM stop the lab politely; a second one kills it.

@@ -1,9 +1,20 @@
 //! Readings of the host and of the GPUs, taken on a thread of their own. A reading that could not be had is `None`
 //! and says why; it is never zero. This module knows nothing of terminals or labs.
 
+mod gpu;
+mod host;
+mod nvml;
+mod process;
+pub mod sampler;
+pub mod series;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+pub use nvml::LIBRARY_VARIABLE;
+pub use sampler::{Sampler, SamplerOptions, Sink, Telemetry};
+pub use series::{Average, Series};
 
 /// What does not change while the program runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -45,6 +56,9 @@ pub struct GpuInfo {
     pub max_sm_clock_mhz: Option<u32>,
     /// Whether GPM counters (SM, tensor and DRAM activity) answer.
     pub gpm: bool,
+    /// Whether the GPU is cut into MIG instances; `None` where it cannot be, or does not tell.
+    #[serde(default)]
+    pub mig: Option<bool>,
 }
 
 /// One moment of the whole machine.
@@ -94,7 +108,8 @@ pub struct GpuSnapshot {
     pub tensor_pct: Option<f64>,
     /// Cycles with data moving on device memory, since the snapshot before (GPM).
     pub dram_pct: Option<f64>,
-    /// Device memory in use, bytes, every process and the driver's share.
+    /// Device memory in use by every process, bytes, as `nvidia-smi` counts it: what the driver reserves for itself is
+    /// not in it.
     pub memory_used_bytes: Option<u64>,
     /// Device memory, bytes.
     pub memory_total_bytes: Option<u64>,

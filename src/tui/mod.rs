@@ -77,7 +77,7 @@ async fn async_run(options: Options) -> anyhow::Result<()> {
     // The first frame waits for nothing: the index, the engine, the runs and the readings arrive as messages.
     screen.draw(&app)?;
     app.dirty = false;
-    let mut outside = Outside::start(options.paths, library, inbox.clone());
+    let mut outside = Outside::start(options.paths, library, inbox.clone())?;
     terminal::watch_for_hangup(inbox);
 
     let mut keys = EventStream::new();

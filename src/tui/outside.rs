@@ -35,11 +35,11 @@ pub(super) struct Outside {
 
 impl Outside {
     /// Starts what answers by itself: readings, the search index, the engine's state, marks and runs.
-    pub(super) fn start(paths: Paths, library: Arc<Library>, inbox: mpsc::Sender<Msg>) -> Self {
+    pub(super) fn start(paths: Paths, library: Arc<Library>, inbox: mpsc::Sender<Msg>) -> anyhow::Result<Self> {
         let sampler = {
             let inbox = inbox.clone();
             Sampler::start(
-                SamplerOptions { hz: FIRST_HZ, ..SamplerOptions::default() },
+                SamplerOptions { hz: FIRST_HZ, worker_pid: None },
                 Box::new(move |telemetry| {
                     // A full inbox drops readings: a gap is better than a sampler that waits.
                     let _ = inbox.try_send(match telemetry {
@@ -47,7 +47,7 @@ impl Outside {
                         Telemetry::Snapshot(snapshot) => Msg::Snapshot(Box::new(snapshot)),
                     });
                 }),
-            )
+            )?
         };
         let index = inbox.clone();
         std::thread::spawn(move || {
@@ -72,7 +72,7 @@ impl Outside {
         }
         outside.list_runs();
         outside.check_engine();
-        outside
+        Ok(outside)
     }
 
     /// Sees a message before the app does: what a run says is on disk before it is on the screen.

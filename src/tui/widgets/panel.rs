@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span as TextSpan};
 use ratatui::widgets::{Paragraph, Sparkline, Wrap};
 
 use crate::lab::session::Span;
-use crate::telemetry::{GpuInfo, GpuSnapshot, Machine, Snapshot};
+use crate::telemetry::{GpuInfo, GpuSnapshot, Machine, Series, Snapshot};
 use crate::tui::app::Core;
 use crate::tui::theme::Role;
 use crate::units::binary_bytes;
@@ -210,7 +210,7 @@ fn draw_gauge(
     );
     let history = Rect { x: rest.x + VALUE.min(rest.width), width: rest.width.saturating_sub(VALUE), ..rest };
     if history.width > 0 && gauge.full.is_finite() {
-        let columns = resample(view, usize::from(history.width), &gauge.read);
+        let columns = columns(view, usize::from(history.width), &gauge.read);
         let data: Vec<Option<u64>> = columns
             .into_iter()
             .map(|v| v.map(|v| (v / gauge.full * FULL).clamp(0.0, FULL).round() as u64))
@@ -224,32 +224,13 @@ fn draw_gauge(
     }
 }
 
-/// Mean reading per column of the window; a column without a reading is a gap, unless it only lies between two
-/// readings that are no further apart than they usually are.
-fn resample(view: &View<'_>, columns: usize, read: &dyn Fn(&Snapshot) -> Option<f64>) -> Vec<Option<f64>> {
-    let length = view.to_ns.saturating_sub(view.from_ns).max(1);
-    let mut sums = vec![(0.0, 0_u32); columns];
-    for snapshot in view.snapshots.iter().filter(|s| s.mono_ns >= view.from_ns && s.mono_ns <= view.to_ns) {
-        if let Some(value) = read(snapshot) {
-            let at = (snapshot.mono_ns - view.from_ns) as u128 * columns as u128 / u128::from(length);
-            let (sum, count) = &mut sums[(at as usize).min(columns - 1)];
-            *sum += value;
-            *count += 1;
-        }
+/// Mean reading per column of the window; `None` where no reading speaks for it.
+fn columns(view: &View<'_>, count: usize, read: &dyn Fn(&Snapshot) -> Option<f64>) -> Vec<Option<f64>> {
+    let mut series = Series::rolling(view.snapshots.len());
+    for snapshot in view.snapshots {
+        series.push(snapshot.mono_ns, read(snapshot));
     }
-    let mut out: Vec<Option<f64>> =
-        sums.into_iter().map(|(sum, count)| (count > 0).then(|| sum / f64::from(count))).collect();
-    // Readings two seconds apart fill several columns of a wide panel: hold the older one across up to that many.
-    let held = (2_500_000_000_u128 * columns as u128).div_ceil(u128::from(length)) as usize;
-    let mut last = None;
-    for (i, slot) in out.iter_mut().enumerate() {
-        match (*slot, last) {
-            (Some(value), _) => last = Some((i, value)),
-            (None, Some((at, value))) if i - at <= held => *slot = Some(value),
-            _ => {}
-        }
-    }
-    out
+    series.columns(view.from_ns, view.to_ns, count).into_iter().map(|a| a.map(|a| a.mean)).collect()
 }
 
 fn draw_processes(frame: &mut Frame<'_>, rows: &mut Rows, core: &Core, view: &View<'_>) {

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Show readings of this machine and its GPUs.
 #[derive(Debug, Clone, PartialEq, clap::Args)]
-pub struct GpuArgs {
+pub(super) struct GpuArgs {
     /// Show one reading and end; --hz and --seconds do not apply
     #[arg(long)]
     pub once: bool,
@@ -51,7 +51,7 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command. Without NVML it shows the host and says on stderr, in text mode, why there are no GPU readings.
-pub fn run(args: &GpuArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &GpuArgs) -> anyhow::Result<ExitCode> {
     let hz = if args.once { ONCE_HZ } else { args.hz };
     let (sender, received) = mpsc::channel();
     let sink = Box::new(move |telemetry| {

@@ -3,6 +3,7 @@
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 use unicode_width::UnicodeWidthStr;
@@ -93,114 +94,106 @@ impl Lab {
     pub(super) fn draw(&self, frame: &mut Frame<'_>, area: Rect, core: &Core) {
         let (lang, theme) = (core.lang, core.theme);
         let spec = self.form.spec;
-        let wide = area.width >= 100;
-        let [form, about] = if wide {
-            Layout::horizontal([Constraint::Percentage(58), Constraint::Percentage(42)]).areas(area)
-        } else {
-            let [about, form] = Layout::vertical([Constraint::Length(3), Constraint::Min(1)]).areas(area);
-            [form, about]
-        };
-        let mut text = vec![Line::styled(
-            lang.pick(&spec.question.en, &spec.question.zh).clone(),
-            theme.style(Role::Accent),
-        )];
-        if wide {
-            text.push(Line::raw(""));
-            text.extend(lang.pick(&spec.closed_form.en, &spec.closed_form.zh).trim().lines().map(Line::raw));
+        let lines = self.lines(core);
+        let forms: Vec<&str> = lang.pick(&spec.closed_form.en, &spec.closed_form.zh).trim().lines().collect();
+        let needed = lines.text.len() as u16;
+        // The closed forms are shown where they fit below the form; the guide has them too.
+        let [question, form, help, closed] = Layout::vertical([
+            Constraint::Length(2),
+            Constraint::Min(needed.min(area.height.saturating_sub(4))),
+            Constraint::Length(2),
+            Constraint::Length(if area.height > needed + 6 + forms.len() as u16 { forms.len() as u16 + 1 } else { 0 }),
+        ])
+        .areas(area.inner(ratatui::layout::Margin::new(1, 0)));
+        let text = Line::styled(lang.pick(&spec.question.en, &spec.question.zh).as_str(), theme.style(Role::Accent));
+        frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), question);
+        let text = Line::styled(self.help(core), theme.style(Role::Dim));
+        frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), help);
+        frame.render_widget(Paragraph::new(forms.into_iter().map(Line::raw).collect::<Vec<_>>()), closed);
+
+        if let Some(column) = lines.cursor {
+            let height = usize::from(form.height);
+            let first = lines.focused.saturating_sub(height / 2).min(lines.text.len().saturating_sub(height));
+            let x = form.x + (column as u16).min(form.width.saturating_sub(1));
+            frame.set_cursor_position((x, form.y + (lines.focused - first) as u16));
         }
-        let about = about.inner(ratatui::layout::Margin::new(2, 0));
-        frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: false }), about);
-        self.draw_form(frame, form, core);
+        frame.render_widget(scrolled(lines.text, lines.focused, form.height), form);
     }
 
-    fn draw_form(&self, frame: &mut Frame<'_>, area: Rect, core: &Core) {
+    fn lines(&self, core: &Core) -> Lines {
         let theme = core.theme;
-        let mut lines: Vec<Line<'_>> = Vec::new();
-        let mut focused = 0;
-        let mut cursor_column = None;
+        let mut lines = Lines { text: Vec::new(), focused: 0, cursor: None };
         for row in self.form.rows() {
-            if let Some(head) = self.heading(row, core) {
-                lines.push(Line::styled(head, theme.style(Role::Dim)));
+            if let Some(head) = heading(row, core) {
+                lines.text.push(Line::styled(head, theme.style(Role::Dim)));
             }
             let at = row == self.form.at();
             let (label, value, after) = self.cells(row, core);
             let pointer = if at { "▸ " } else { "  " };
-            let mut spans = vec![Span::raw(pointer), Span::raw(label.clone())];
             let start = pointer.width() + label.width();
-            if let Some(value) = &value {
-                spans.push(Span::styled(
-                    value.clone(),
-                    if at { theme.selected() } else { theme.style(Role::Accent) },
-                ));
-            } else if at {
-                spans[1] = Span::styled(label, theme.selected());
+            let mut spans = vec![Span::raw(pointer)];
+            match value {
+                Some(value) => {
+                    spans.push(Span::raw(label));
+                    spans.push(Span::styled(value, if at { theme.selected() } else { theme.style(Role::Accent) }));
+                }
+                None => spans.push(Span::styled(label, if at { theme.selected() } else { Style::new() })),
             }
             match self.form.fault(row) {
                 Some(fault) => spans.push(Span::styled(format!("  ! {fault}"), theme.style(Role::Bad))),
-                None => spans.push(Span::styled(after, theme.style(Role::Dim))),
+                None => spans.push(Span::styled(format!(" {after}"), theme.style(Role::Dim))),
             }
             if at {
-                focused = lines.len();
-                if self.form.typing() {
-                    cursor_column = Some(start + 1 + self.cursor(row));
-                }
+                lines.focused = lines.text.len();
+                lines.cursor = self.form.typing().then(|| start + 1 + self.cursor(row));
             }
-            lines.push(Line::from(spans));
+            lines.text.push(Line::from(spans));
         }
-        let first = focused
-            .saturating_sub(usize::from(area.height / 2))
-            .min(lines.len().saturating_sub(area.height.into()));
-        if let Some(column) = cursor_column {
-            let x = area.x + (column as u16).min(area.width.saturating_sub(1));
-            frame.set_cursor_position((x, area.y + (focused - first) as u16));
-        }
-        frame.render_widget(scrolled(lines, focused, area.height), area);
+        lines
     }
 
-    fn heading(&self, row: Row, core: &Core) -> Option<&'static str> {
-        let (en, zh) = match row {
-            Row::Size => ("  Set up", "  设置"),
-            Row::Prediction(0) => ("  Predict (leave empty to run without)", "  先预测（留空也可以运行）"),
-            Row::Run => ("  Do", "  执行"),
-            Row::Param(0) => ("  Parameters", "  参数"),
-            _ => return None,
-        };
-        Some(core.lang.pick(en, zh))
+    /// The focused row in a sentence.
+    fn help(&self, core: &Core) -> String {
+        let lang = core.lang;
+        let text = |text: &infralab_labs::protocol::Text| lang.pick(&text.en, &text.zh).clone();
+        match self.form.at() {
+            Row::Size => lang.pick("tiny: seconds on two CPU cores; small: a laptop; full: a data-centre GPU", "tiny：两个 CPU 核几秒跑完；small：笔记本；full：数据中心 GPU").into(),
+            Row::Device => lang.pick("auto takes a GPU where one answers", "auto：有 GPU 就用 GPU").into(),
+            Row::Prediction(i) => text(&self.form.spec.predictions[i].question),
+            Row::Run => lang.pick("predictions are locked when the run starts", "开始运行后，预测就锁定了").into(),
+            Row::Replay => recordings(self.form.spec, core).next().map(|r| recording_name(r, core)).unwrap_or_default(),
+            Row::Guide => lang.pick("what the lab runs, and how to read it", "实验在跑什么，怎么看结果").into(),
+            Row::Param(i) => {
+                let spec = &self.form.spec.params[i];
+                format!("{} ({})", text(&spec.help), spec.accepted())
+            }
+        }
     }
 
     /// Label, value in its field, and what stands after it.
     fn cells(&self, row: Row, core: &Core) -> (String, Option<String>, String) {
         let lang = core.lang;
         let choice = |text: &str| Some(format!("‹ {text} ›"));
+        let field = |text: &str, width: usize| Some(format!("[{text:<width$}]"));
         match row {
-            Row::Size => (pad(lang.pick("size", "规模"), 12), choice(self.form.size.name()), String::new()),
-            Row::Device => {
-                (pad(lang.pick("device", "设备"), 12), choice(&self.form.device().to_string()), String::new())
-            }
+            Row::Size => (pad(lang.pick("size", "规模")), choice(self.form.size.name()), String::new()),
+            Row::Device => (pad(lang.pick("device", "设备")), choice(&self.form.device().to_string()), String::new()),
             Row::Prediction(i) => {
                 let spec = &self.form.spec.predictions[i];
-                let value = self.form.predictions[i].value();
-                let question = lang.pick(&spec.question.en, &spec.question.zh);
-                (String::new(), Some(format!(" {value:<10} ")), format!(" {}  {question}", spec.unit))
+                (pad(&spec.name), field(self.form.predictions[i].value(), 12), spec.unit.clone())
             }
-            Row::Run => (lang.pick("[ Run (F5) ]", "[ 运行 (F5) ]").into(), None, String::new()),
+            Row::Run => (lang.pick("[ Run  F5 ]", "[ 运行  F5 ]").into(), None, String::new()),
             Row::Replay => {
-                let name =
-                    recordings(self.form.spec, core).next().map(|r| format!("  {}", recording_name(r, core)));
-                (
-                    lang.pick("[ Replay a recording (F6) ]", "[ 回放录制 (F6) ]").into(),
-                    None,
-                    name.unwrap_or_default(),
-                )
+                let any = recordings(self.form.spec, core).next().is_some();
+                let after = if any { "" } else { lang.pick("none ships yet", "暂无随附录制") };
+                (lang.pick("[ Replay a recording  F6 ]", "[ 回放录制  F6 ]").into(), None, after.into())
             }
-            Row::Guide => (lang.pick("[ Guide (F7) ]", "[ 指南 (F7) ]").into(), None, String::new()),
+            Row::Guide => (lang.pick("[ Guide  F7 ]", "[ 指南  F7 ]").into(), None, String::new()),
             Row::Param(i) => {
                 let spec = &self.form.spec.params[i];
                 let value = self.form.params[i].value();
-                let shown =
-                    if spec.choices.is_empty() { Some(format!(" {value:<8} ")) } else { choice(value) };
-                let help = lang.pick(&spec.help.en, &spec.help.zh);
-                (pad(&spec.name, 12), shown, format!(" {} {help}", spec.unit))
+                let shown = if spec.choices.is_empty() { field(value, 12) } else { choice(value) };
+                (pad(&spec.name), shown, spec.unit.clone())
             }
         }
     }
@@ -214,6 +207,28 @@ impl Lab {
     }
 }
 
-fn pad(text: &str, width: usize) -> String {
-    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+/// The form as lines.
+struct Lines {
+    text: Vec<Line<'static>>,
+    /// Index of the focused row's line.
+    focused: usize,
+    /// Column of the text cursor on that line.
+    cursor: Option<usize>,
+}
+
+fn heading(row: Row, core: &Core) -> Option<&'static str> {
+    let (en, zh) = match row {
+        Row::Size => ("Set up", "设置"),
+        Row::Prediction(0) => ("Predict (leave empty to run without)", "先预测（留空也可以运行）"),
+        Row::Run => ("Do", "执行"),
+        Row::Param(0) => ("Parameters", "参数"),
+        _ => return None,
+    };
+    Some(core.lang.pick(en, zh))
+}
+
+/// Labels stand in one column.
+fn pad(text: &str) -> String {
+    const WIDTH: usize = 22;
+    format!("{text}{}", " ".repeat(WIDTH.saturating_sub(text.width())))
 }

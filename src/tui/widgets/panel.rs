@@ -57,11 +57,18 @@ struct Gauge {
     read: Box<dyn Fn(&Snapshot) -> Option<f64>>,
     /// Value at the top of the history.
     full: f64,
-    show: fn(f64) -> String,
+    /// The value as printed, given the top.
+    show: fn(f64, f64) -> String,
 }
 
-fn percent(value: f64) -> String {
+fn percent(value: f64, _: f64) -> String {
     format!("{value:.0} %")
+}
+
+/// `12.3 / 140.4 GiB`, or without the total where it is not known.
+fn memory_of(value: f64, full: f64) -> String {
+    let gib = |bytes: f64| bytes / f64::from(1 << 30);
+    if full.is_finite() { format!("{:.1} / {:.1} GiB", gib(value), gib(full)) } else { binary_bytes(value) }
 }
 
 fn gpu_gauges(info: &GpuInfo, gpu: usize) -> Vec<Gauge> {
@@ -81,42 +88,42 @@ fn gpu_gauges(info: &GpuInfo, gpu: usize) -> Vec<Gauge> {
         gauge(("SM", "SM 活跃"), "sm_pct", 100.0, percent, |g| g.sm_pct),
         gauge(("Tensor", "张量核心"), "tensor_pct", 100.0, percent, |g| g.tensor_pct),
         gauge(("DRAM", "显存带宽"), "dram_pct", 100.0, percent, |g| g.dram_pct),
-        gauge(("Memory", "显存"), "memory_used_bytes", memory, binary_bytes, |g| {
+        gauge(("Memory", "显存"), "memory_used_bytes", memory, memory_of, |g| {
             g.memory_used_bytes.map(|b| b as f64)
         }),
         gauge(
             ("Power", "功率"),
             "power_w",
             info.power_limit_w.unwrap_or(f64::INFINITY),
-            |w| format!("{w:.0} W"),
+            |w, _| format!("{w:.0} W"),
             |g| g.power_w,
         ),
         gauge(
             ("SM clock", "SM 时钟"),
             "sm_clock_mhz",
             clock,
-            |m| format!("{m:.0} MHz"),
+            |m, _| format!("{m:.0} MHz"),
             |g| g.sm_clock_mhz.map(f64::from),
         ),
         gauge(
             ("Temp", "温度"),
             "temperature_c",
             100.0,
-            |c| format!("{c:.0} °C"),
+            |c, _| format!("{c:.0} °C"),
             |g| g.temperature_c.map(f64::from),
         ),
         gauge(
             ("PCIe rx", "PCIe 入"),
             "pcie_rx_mib_s",
             pcie_mib_s,
-            |m| format!("{m:.0} MiB/s"),
+            |m, _| format!("{m:.0} MiB/s"),
             |g| g.pcie_rx_mib_s,
         ),
         gauge(
             ("PCIe tx", "PCIe 出"),
             "pcie_tx_mib_s",
             pcie_mib_s,
-            |m| format!("{m:.0} MiB/s"),
+            |m, _| format!("{m:.0} MiB/s"),
             |g| g.pcie_tx_mib_s,
         ),
     ]
@@ -133,10 +140,10 @@ fn host_gauges(machine: &Machine) -> Vec<Gauge> {
     };
     vec![
         gauge(("CPU", "CPU"), "cpu_pct", 100.0, percent, |s| s.host.cpu_pct),
-        gauge(("RAM", "内存"), "memory_used_bytes", memory, binary_bytes, |s| {
+        gauge(("RAM", "内存"), "memory_used_bytes", memory, |b, _| binary_bytes(b), |s| {
             s.host.memory_used_bytes.map(|b| b as f64)
         }),
-        gauge(("Worker RSS", "实验进程"), "worker_rss_bytes", memory, binary_bytes, |s| {
+        gauge(("Worker RSS", "实验进程"), "worker_rss_bytes", memory, |b, _| binary_bytes(b), |s| {
             s.host.worker_rss_bytes.map(|b| b as f64)
         }),
     ]
@@ -199,15 +206,7 @@ fn draw_gauge(
         frame.render_widget(Line::styled(format!("N/A  {why}"), core.theme.style(Role::Dim)), rest);
         return;
     };
-    let of = if gauge.show as usize == binary_bytes as usize && gauge.full.is_finite() {
-        format!(" / {}", short_gib(gauge.full))
-    } else {
-        String::new()
-    };
-    frame.render_widget(
-        Line::raw(format!("{}{of}", (gauge.show)(value))),
-        Rect { width: VALUE.min(rest.width), ..rest },
-    );
+    frame.render_widget(Line::raw((gauge.show)(value, gauge.full)), Rect { width: VALUE.min(rest.width), ..rest });
     let history = Rect { x: rest.x + VALUE.min(rest.width), width: rest.width.saturating_sub(VALUE), ..rest };
     if history.width > 0 && gauge.full.is_finite() {
         let columns = columns(view, usize::from(history.width), &gauge.read);
@@ -310,10 +309,6 @@ fn draw_footnote(frame: &mut Frame<'_>, rows: &mut Rows, core: &Core, view: &Vie
         text
     };
     rows.paragraph(frame, &text, 2, core.theme.style(Role::Dim));
-}
-
-fn short_gib(bytes: f64) -> String {
-    format!("{:.0}", bytes / f64::from(1 << 30))
 }
 
 /// Hands out rows from the top until none are left.

@@ -2,6 +2,7 @@
 //! app checks parameters and draws forms and charts from this; the worker trusts nothing and checks again.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -246,7 +247,7 @@ impl ParamSpec {
             (None, None) => "a whole number".into(),
         };
         if let Some(m) = self.multiple_of {
-            text.push_str(&format!(", a multiple of {m}"));
+            let _ = write!(text, ", a multiple of {m}");
         }
         text
     }
@@ -345,8 +346,9 @@ mod tests {
     #[test]
     fn bad_parameters_say_what_is_accepted() {
         let lab = find_lab("attention").expect("attention");
-        let set =
-            |k: &str, v: &str| lab.params_for(Size::Tiny, &[(k.into(), v.into())]).unwrap_err().to_string();
+        let set = |k: &str, v: &str| {
+            lab.params_for(Size::Tiny, &[(k.into(), v.into())]).expect_err("refused").to_string()
+        };
         assert!(set("head_dim", "63").contains("choices") || set("head_dim", "63").contains("use "));
         assert!(set("max_n", "-1").contains("whole number"));
         assert!(set("max_n", "9999999999999999999999").contains("whole number"));

@@ -346,8 +346,9 @@ mod tests {
     #[test]
     fn bad_parameters_say_what_is_accepted() {
         let lab = find_lab("attention").expect("attention");
-        let set =
-            |k: &str, v: &str| lab.params_for(Size::Tiny, &[(k.into(), v.into())]).unwrap_err().to_string();
+        let set = |k: &str, v: &str| {
+            lab.params_for(Size::Tiny, &[(k.into(), v.into())]).expect_err("refused").to_string()
+        };
         assert!(set("head_dim", "63").contains("choices") || set("head_dim", "63").contains("use "));
         assert!(set("max_n", "-1").contains("whole number"));
         assert!(set("max_n", "9999999999999999999999").contains("whole number"));

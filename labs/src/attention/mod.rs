@@ -159,7 +159,7 @@ mod tests {
     fn a_comparison_outside_the_sweep_is_refused_in_words() {
         let lab = find_lab("attention").expect("lab");
         let params = lab.params_for(Size::Tiny, &[("compare_n".into(), "500".into())]).expect("in range");
-        let failure = Config::new(&params).unwrap_err();
+        let failure = Config::new(&params).expect_err("500 is no length of the sweep");
         assert!(failure.what.contains("500") && failure.why.contains("64, 128, 256, 512"));
         assert!(lab.closed_forms_at(&params).is_empty());
     }

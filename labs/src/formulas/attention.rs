@@ -123,6 +123,8 @@ pub fn naive_wall_n(shape: Shape, bytes: f64, budget: f64) -> u64 {
 }
 
 #[cfg(test)]
+// The vectors are powers of two times small numbers: exact in f64.
+#[allow(clippy::float_cmp)]
 mod tests {
     use super::*;
 

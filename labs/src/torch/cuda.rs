@@ -4,6 +4,7 @@
 //! toolkit. Computation goes through LibTorch.
 
 use std::ffi::{CStr, c_char, c_int};
+use std::fmt::Write as _;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW, Symbol};
 
@@ -202,7 +203,7 @@ fn uuid_words(bytes: [u8; 16], part_of_card: bool) -> String {
         if matches!(i, 0 | 4 | 6 | 8 | 10) {
             text.push('-');
         }
-        text.push_str(&format!("{byte:02x}"));
+        let _ = write!(text, "{byte:02x}");
     }
     text
 }

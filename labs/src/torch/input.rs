@@ -61,7 +61,7 @@ mod tests {
     fn requests_end_of_input_and_nonsense_are_told_apart() {
         let mut input = &b"{\"type\":\"stop\"}\nnonsense\n"[..];
         assert_eq!(read_request(&mut input), Ok(Some(Request::Stop)));
-        assert!(read_request(&mut input).unwrap_err().why.contains("expected"));
+        assert!(read_request(&mut input).expect_err("nonsense").why.contains("expected"));
         assert_eq!(read_request(&mut input), Ok(None));
     }
 }

@@ -49,15 +49,13 @@ pub fn memory_use(device: Device) -> Result<MemoryUse, Error> {
 
 /// Makes the present use the new peak.
 pub fn reset_peak(device: Device) -> Result<(), Error> {
-    match cuda_index(device) {
+    if let Some(index) = cuda_index(device) {
         // SAFETY: plain call.
-        Some(index) => ffi::check(unsafe { ffi::il_cuda_reset_peak(index) }),
-        // SAFETY: plain call.
-        None => {
-            unsafe { ffi::il_cpu_reset_peak() };
-            Ok(())
-        }
+        return ffi::check(unsafe { ffi::il_cuda_reset_peak(index) });
     }
+    // SAFETY: plain call.
+    unsafe { ffi::il_cpu_reset_peak() };
+    Ok(())
 }
 
 /// Gives cached memory back to the device.
@@ -112,5 +110,26 @@ pub(super) fn cuda_index(device: Device) -> Option<c_int> {
     match device {
         Device::Cuda(index) => Some(index as c_int),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::{Kind, Tensor};
+
+    use super::*;
+
+    #[test]
+    fn tensors_on_the_cpu_are_counted_to_the_byte() {
+        count_on_cpu().expect("counts");
+        let held = Tensor::zeros([1000], (Kind::Float, Device::Cpu));
+        let probe = PeakProbe::start(Device::Cpu).expect("starts");
+        let before = memory_use(Device::Cpu).expect("reads");
+        drop(Tensor::zeros([250_000], (Kind::Float, Device::Cpu)));
+        let after = memory_use(Device::Cpu).expect("reads");
+        assert_eq!(probe.extra_bytes(), Ok(1_000_000));
+        assert_eq!((before.allocated_bytes, after.allocated_bytes), (4000, 4000));
+        drop(held);
+        assert_eq!(memory_use(Device::Cpu).expect("reads").allocated_bytes, 0);
     }
 }

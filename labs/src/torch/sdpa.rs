@@ -122,6 +122,17 @@ mod tests {
     }
 
     #[test]
+    fn the_choice_is_as_before_once_the_guard_is_gone() {
+        // SAFETY: plain calls.
+        let enabled = || unsafe { ffi::il_sdpa_enabled() };
+        let before = enabled();
+        let only = Only::new(Backend::Flash).expect("flags are set");
+        assert_eq!((enabled(), before.count_ones() > 1), (1 << Backend::Flash.number(), true));
+        drop(only);
+        assert_eq!(enabled(), before);
+    }
+
+    #[test]
     fn every_backend_is_found_by_its_name() {
         for backend in [Backend::Cudnn, Backend::Flash, Backend::Efficient, Backend::Math] {
             assert_eq!(Backend::from_name(backend.name()), Some(backend));

@@ -9,7 +9,7 @@ use infralab_labs::protocol::{DeviceChoice, Event, Request, RunRequest};
 use infralab_labs::spec::{ParamValue, Size};
 
 /// A stuck worker fails its test; a busy machine does not.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A worker under test; killed when the test ends.
 pub(crate) struct Worker {

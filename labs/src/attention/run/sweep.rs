@@ -1,7 +1,7 @@
 //! Times and peaks of every series over the lengths, until one does not fit.
 
-use super::super::naive_score_copies;
 use super::{Config, Inputs, Series, report};
+use crate::attention::naive_score_copies;
 use crate::formulas::attention::{
     FUSED_CPU_THREAD_BYTES, forward_backward_flop, forward_flop, fused_extra_bound_bytes,
     fused_floor_extra_bytes, input_bytes, math_extra_bound_bytes, naive_peak_extra_bytes_with,

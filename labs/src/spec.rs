@@ -281,13 +281,8 @@ impl LabSpec {
         }
     }
 
-    /// Closed forms of the predictions at `params` on a GPU; empty when a parameter is not usable.
-    pub fn closed_forms_at(&self, params: &Params) -> BTreeMap<String, ClosedForm> {
-        self.closed_forms_on(DeviceKind::Cuda, params)
-    }
-
-    /// As [`Self::closed_forms_at`] for the kind of device that runs the lab: some operations keep more on one than on
-    /// the other. [`crate::protocol::Hello`] tells the kind.
+    /// Closed forms of the predictions at `params`, empty when a parameter is not usable. Some operations keep more on
+    /// one kind of device than on another; [`crate::protocol::Hello`] tells the kind.
     pub fn closed_forms_on(&self, kind: DeviceKind, params: &Params) -> BTreeMap<String, ClosedForm> {
         match (self.closed_forms, self.check(params)) {
             (Some(f), Ok(())) => f(params, kind),
@@ -331,7 +326,7 @@ mod tests {
             for size in Size::ALL {
                 let params = lab.params_for(size, &[]).expect("defaults");
                 lab.check(&params).expect("defaults pass their own check");
-                let forms = lab.closed_forms_at(&params);
+                let forms = lab.closed_forms_on(DeviceKind::Cuda, &params);
                 for prediction in &lab.predictions {
                     if let Some(form) = forms.get(&prediction.name) {
                         assert_eq!(form.value.unit, prediction.unit, "{}", prediction.name);

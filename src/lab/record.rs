@@ -122,7 +122,9 @@ impl Record {
 pub fn predictions(session: &LabSession) -> Vec<PredictionResult> {
     let Some(header) = &session.header else { return Vec::new() };
     let Some(lab) = find_lab(&header.request.lab) else { return Vec::new() };
-    let forms = lab.closed_forms_at(&header.request.params);
+    // Until the worker says what it runs on, there is nothing to compare with.
+    let kind = session.hello.as_ref().map(|h| h.device.kind);
+    let forms = kind.map(|k| lab.closed_forms_on(k, &header.request.params)).unwrap_or_default();
     lab.predictions
         .iter()
         .map(|asked| {

@@ -142,7 +142,7 @@ mod tests {
     fn closed_forms_at_full_size_are_the_h200_figures() {
         let lab = find_lab("attention").expect("lab");
         let params = lab.params_for(Size::Full, &[]).expect("defaults");
-        let forms = lab.closed_forms_at(&params);
+        let forms = lab.closed_forms_on(DeviceKind::Cuda, &params);
         assert_eq!(forms["naive_peak_extra_mib"].value, Quantity::some(33024.0, "MiB"));
         assert_eq!(forms["naive_growth"].value, Quantity::some(4.0, "x"));
     }
@@ -161,6 +161,6 @@ mod tests {
         let params = lab.params_for(Size::Tiny, &[("compare_n".into(), "500".into())]).expect("in range");
         let failure = Config::new(&params).expect_err("500 is no length of the sweep");
         assert!(failure.what.contains("500") && failure.why.contains("64, 128, 256, 512"));
-        assert!(lab.closed_forms_at(&params).is_empty());
+        assert!(lab.closed_forms_on(DeviceKind::Cuda, &params).is_empty());
     }
 }

@@ -2,6 +2,7 @@
 //! anything parses or draws it, so that no note and no worker can drive the terminal.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// Replaces C0 and C1 controls (except line feed and tab), DEL, and the invisible characters that reorder text, by
 /// visible ones; CRLF and lone CR become line feeds. Display width of a replaced character is one cell or more.
@@ -22,7 +23,10 @@ pub fn visible(text: &str) -> Cow<'_, str> {
             // The Unicode "control pictures" block mirrors C0 in order.
             '\0'..='\x1f' if c != '\n' && c != '\t' => out.extend(char::from_u32(0x2400 + u32::from(c))),
             '\x7f' => out.push('\u{2421}'),
-            c if is_hidden(c) => out.push_str(&format!("<U+{:04X}>", u32::from(c))),
+            c if is_hidden(c) => {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "<U+{:04X}>", u32::from(c));
+            },
             c => out.push(c),
         }
     }

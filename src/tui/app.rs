@@ -31,7 +31,7 @@ const AFTERGLOW_NS: u64 = 3_000_000_000;
 
 /// What every screen sees.
 #[derive(Debug)]
-pub struct Core {
+pub(super) struct Core {
     /// Language of the interface and of what is read.
     pub lang: Lang,
     /// Colours.
@@ -60,14 +60,14 @@ pub struct Core {
 
 impl Core {
     /// Whether a lab runs now.
-    pub fn running(&self) -> bool {
+    pub(super) fn running(&self) -> bool {
         self.active.as_ref().is_some_and(|s| s.exited.is_none())
     }
 }
 
 /// The interface.
 #[derive(Debug)]
-pub struct App {
+pub(super) struct App {
     /// What every screen sees.
     pub core: Core,
     /// The line at the bottom, until the next key.
@@ -83,7 +83,7 @@ pub struct App {
 
 impl App {
     /// An app that shows the home screen.
-    pub fn new(library: Arc<Library>, lang: Lang, theme: Theme, size: (u16, u16)) -> Self {
+    pub(super) fn new(library: Arc<Library>, lang: Lang, theme: Theme, size: (u16, u16)) -> Self {
         let core = Core {
             lang,
             theme,
@@ -112,7 +112,7 @@ impl App {
     }
 
     /// Takes in one message.
-    pub fn update(&mut self, msg: Msg) -> Vec<Effect> {
+    pub(super) fn update(&mut self, msg: Msg) -> Vec<Effect> {
         let mut effects = self.take(msg);
         let wanted = self.wanted_hz();
         if (wanted - self.sampling_hz).abs() > f64::EPSILON {
@@ -123,12 +123,12 @@ impl App {
     }
 
     /// The main screen that is shown.
-    pub fn tab(&self) -> Tab {
+    pub(super) fn tab(&self) -> Tab {
         self.tab
     }
 
     /// The screen that has the keys.
-    pub fn screen(&self) -> &Screen {
+    pub(super) fn screen(&self) -> &Screen {
         self.stacks
             .get(&self.tab)
             .and_then(|s| s.last())
@@ -136,7 +136,7 @@ impl App {
     }
 
     /// Whether time on the screen moves by itself: a run's clock or a replay.
-    pub fn wants_ticks(&self) -> bool {
+    pub(super) fn wants_ticks(&self) -> bool {
         self.core.running() || self.screen().replaying()
     }
 

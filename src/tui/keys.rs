@@ -231,7 +231,7 @@ pub const BINDINGS: &[Binding] = bindings! {
 };
 
 /// The action of a key at a place. While a text field has the focus (`typing`), characters and Backspace belong to it.
-pub fn action(place: Place, event: KeyEvent, typing: bool) -> Option<Action> {
+pub(super) fn action(place: Place, event: KeyEvent, typing: bool) -> Option<Action> {
     let key = key_of(event)?;
     if typing && matches!(key, Char(_) | Code(KeyCode::Backspace)) {
         return None;
@@ -241,7 +241,7 @@ pub fn action(place: Place, event: KeyEvent, typing: bool) -> Option<Action> {
 }
 
 /// Bindings of a place for the footer: its own, then those that hold everywhere.
-pub fn footer(place: Place) -> impl Iterator<Item = &'static Binding> {
+pub(super) fn footer(place: Place) -> impl Iterator<Item = &'static Binding> {
     let of = move |on: Place| BINDINGS.iter().filter(move |b| b.on == on && b.footer);
     of(place).chain(of(Place::Everywhere))
 }

@@ -7,6 +7,8 @@ mod msg;
 mod outside;
 mod screens;
 mod terminal;
+#[cfg(test)]
+mod tests;
 mod theme;
 mod widgets;
 
@@ -73,7 +75,7 @@ async fn async_run(options: Options) -> anyhow::Result<()> {
     let library = Arc::new(crate::library::Library::load(&options.source));
     let mut screen = Screen::enter()?;
     let theme = Theme::from_env(|k| std::env::var(k).ok());
-    let mut app = App::new(Arc::clone(&library), options.lang, theme, screen.size());
+    let mut app = App::new(Arc::clone(&library), options.lang, theme, Screen::size());
     // The first frame waits for nothing: the index, the engine, the runs and the readings arrive as messages.
     screen.draw(&app)?;
     app.dirty = false;

@@ -14,7 +14,7 @@ use crate::telemetry::{Machine, Snapshot};
 
 /// Everything that can happen to the app.
 #[derive(Debug)]
-pub enum Msg {
+pub(super) enum Msg {
     /// A key was pressed.
     Key(crossterm::event::KeyEvent),
     /// Text was pasted.
@@ -52,7 +52,7 @@ pub enum Msg {
 
 /// Whether labs can run here, in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EngineStatus {
+pub(super) struct EngineStatus {
     /// A worker is there.
     pub ready: bool,
     /// What there is, or what is missing and the next step.
@@ -61,7 +61,7 @@ pub struct EngineStatus {
 
 /// One line at the bottom of the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
+pub(super) struct Notice {
     /// Whether something went wrong.
     pub bad: bool,
     /// The line.
@@ -70,12 +70,12 @@ pub struct Notice {
 
 impl Notice {
     /// Something that went well.
-    pub fn good(text: impl Into<String>) -> Self {
+    pub(super) fn good(text: impl Into<String>) -> Self {
         Self { bad: false, text: text.into() }
     }
 
     /// Something that went wrong.
-    pub fn bad(text: impl Into<String>) -> Self {
+    pub(super) fn bad(text: impl Into<String>) -> Self {
         Self { bad: true, text: text.into() }
     }
 }
@@ -168,7 +168,7 @@ impl Tab {
 
 /// What the app wants done outside itself.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
+pub(super) enum Effect {
     /// Save a mark; answers with [`Msg::Progress`] or [`Msg::Tell`].
     Mark(Vec<Subject>, Option<Mark>),
     /// Take the newest mark back.

@@ -60,7 +60,7 @@ impl Screen {
     }
 
     /// Columns and rows.
-    pub(super) fn size(&self) -> (u16, u16) {
+    pub(super) fn size() -> (u16, u16) {
         crossterm::terminal::size().map_or(ASSUMED, |(columns, rows)| usable(columns, rows))
     }
 

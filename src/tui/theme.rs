@@ -3,11 +3,12 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
+use super::markdown::MarkdownStyles;
 use crate::progress::Mark;
 
 /// A set of accents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Theme {
+pub(super) enum Theme {
     /// For dark backgrounds.
     #[default]
     Dark,
@@ -17,9 +18,12 @@ pub enum Theme {
     Mono,
 }
 
+/// What is selected: reversed in every theme.
+pub(super) const SELECTED: Style = Style::new().add_modifier(Modifier::REVERSED);
+
 /// What a colour is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(super) enum Role {
     /// Titles, the selected tab, key names.
     Accent,
     /// Second series, links.
@@ -32,12 +36,14 @@ pub enum Role {
     Bad,
     /// Less important text.
     Dim,
+    /// Code.
+    Code,
 }
 
 impl Theme {
     /// The next one in turn.
     #[must_use]
-    pub fn next(self) -> Self {
+    pub(super) fn next(self) -> Self {
         match self {
             Self::Dark => Self::Light,
             Self::Light => Self::Mono,
@@ -46,7 +52,7 @@ impl Theme {
     }
 
     /// Name in `lang` and files.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Dark => "dark",
             Self::Light => "light",
@@ -56,7 +62,7 @@ impl Theme {
 
     /// The theme that the environment asks for: `INFRALAB_THEME`, else mono under `NO_COLOR` or a terminal without
     /// colours, else light where `COLORFGBG` tells of a light background, else dark.
-    pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Self {
+    pub(super) fn from_env(var: impl Fn(&str) -> Option<String>) -> Self {
         let set = |k: &str| var(k).filter(|v| !v.is_empty());
         match set("INFRALAB_THEME").as_deref() {
             Some("dark") => return Self::Dark,
@@ -73,13 +79,13 @@ impl Theme {
     }
 
     /// The style of a role.
-    pub fn style(self, role: Role) -> Style {
+    pub(super) fn style(self, role: Role) -> Style {
         let plain = Style::new();
         if self == Self::Mono {
             return match role {
                 Role::Accent | Role::Bad | Role::Warn => plain.add_modifier(Modifier::BOLD),
                 Role::Link => plain.add_modifier(Modifier::UNDERLINED),
-                Role::Good => plain,
+                Role::Good | Role::Code => plain,
                 Role::Dim => plain.add_modifier(Modifier::DIM),
             };
         }
@@ -92,16 +98,13 @@ impl Theme {
             Role::Warn => plain.fg(pick(Color::Yellow, Color::Magenta)),
             Role::Bad => plain.fg(pick(Color::LightRed, Color::Red)).add_modifier(Modifier::BOLD),
             Role::Dim => plain.add_modifier(Modifier::DIM),
+            Role::Code => plain.fg(pick(Color::LightGreen, Color::Magenta)),
         }
     }
 
-    /// What is selected: reversed in every theme.
-    pub fn selected(self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
-    }
 
     /// Colours for the curves of a chart, in turn; told apart by marker and legend as well.
-    pub fn curve(self, i: usize) -> Style {
+    pub(super) fn curve(self, i: usize) -> Style {
         let dark = [Color::Cyan, Color::Yellow, Color::Green, Color::Magenta, Color::LightRed];
         let light = [Color::Blue, Color::Red, Color::Green, Color::Magenta, Color::Cyan];
         match self {
@@ -111,8 +114,31 @@ impl Theme {
         }
     }
 
+    /// The look of a note.
+    pub(super) fn markdown(self) -> MarkdownStyles {
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        let (accent, dim, link) = (self.style(Role::Accent), self.style(Role::Dim), self.style(Role::Link));
+        MarkdownStyles {
+            heading: [accent.add_modifier(Modifier::UNDERLINED), accent, bold],
+            quote: dim,
+            correction: self.style(Role::Warn),
+            code_block: self.style(Role::Code),
+            code: self.style(Role::Code),
+            emphasis: Style::new().add_modifier(Modifier::ITALIC),
+            strong: bold,
+            correct_label: self.style(Role::Warn).add_modifier(Modifier::BOLD),
+            link,
+            dim,
+            rule: dim,
+            table_border: dim,
+            link_selected: SELECTED,
+            found: self.style(Role::Warn),
+            found_current: SELECTED,
+        }
+    }
+
     /// Glyph and style of a mark; the word is beside it wherever there is room.
-    pub fn mark(self, mark: Option<Mark>) -> (&'static str, Style) {
+    pub(super) fn mark(self, mark: Option<Mark>) -> (&'static str, Style) {
         match mark {
             Some(Mark::Known) => ("✓", self.style(Role::Good)),
             Some(Mark::Learning) => ("~", self.style(Role::Warn)),

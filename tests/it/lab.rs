@@ -71,19 +71,19 @@ fn a_worker_that_is_not_there_is_a_set_up_fault() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("/nowhere/worker"));
 }
 
-/// The engine that `infralab engine install` put where the tests look (see .ci/run), if it is there.
+/// The data directory with the engine that these tests use: `INFRALAB_DATA`, as `.ci/run` sets it. Without the variable
+/// there is nothing to run for real; with it, the engine must be there.
 fn engine() -> Option<String> {
     let data = std::env::var("INFRALAB_DATA").ok()?;
-    let ready = Command::new(PROGRAM).args(["engine", "status"]).env("INFRALAB_DATA", &data).output().ok()?;
-    ready.status.success().then_some(data)
+    let status = Command::new(PROGRAM).args(["engine", "status"]).env("INFRALAB_DATA", &data).output();
+    let output = status.expect("the program runs");
+    assert!(output.status.success(), "no engine in {data}: {}", String::from_utf8_lossy(&output.stdout));
+    Some(data)
 }
 
 #[test]
 fn the_attention_lab_runs_for_real_at_tiny() {
-    let Some(data) = engine() else {
-        eprintln!("skipped: no engine; `infralab engine install` and INFRALAB_DATA make this test run");
-        return;
-    };
+    let Some(data) = engine() else { return };
     let output = Command::new(PROGRAM)
         .args(["lab", "run", "attention", "--size", "tiny", "--device", "cpu", "--json"])
         .args(["--predict", "naive_growth=4", "--predict", "naive_peak_extra_mib=8"])
@@ -108,10 +108,7 @@ fn the_attention_lab_runs_for_real_at_tiny() {
 
 #[test]
 fn a_lab_is_predicted_run_and_found_in_the_history_on_the_screens() {
-    let Some(data) = engine() else {
-        eprintln!("skipped: no engine; `infralab engine install` and INFRALAB_DATA make this test run");
-        return;
-    };
+    let Some(data) = engine() else { return };
     let mut terminal = Terminal::start(PROGRAM, &["--data", &data], Some((120, 40)), &[]);
     terminal.wait_for("Next to read");
     terminal.wait_for("LibTorch 2.11.0");

@@ -10,7 +10,7 @@ use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The program and its screen.
-pub struct Terminal {
+pub(crate) struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     master: Option<Box<dyn MasterPty + Send>>,
     writer: Option<Box<dyn Write + Send>>,
@@ -22,7 +22,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// Starts `program` in a terminal of `columns` × `rows`; `None` for a size that the terminal does not tell.
-    pub fn start(program: &str, args: &[&str], size: Option<(u16, u16)>, env: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(program: &str, args: &[&str], size: Option<(u16, u16)>, env: &[(&str, &str)]) -> Self {
         let (columns, rows) = size.unwrap_or((0, 0));
         let pty = native_pty_system()
             .openpty(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 })
@@ -60,13 +60,13 @@ impl Terminal {
     }
 
     /// Sends keys as a terminal would.
-    pub fn send(&mut self, keys: &str) {
+    pub(crate) fn send(&mut self, keys: &str) {
         let writer = self.writer.as_mut().expect("an open terminal");
         writer.write_all(keys.as_bytes()).and_then(|()| writer.flush()).expect("the program reads");
     }
 
     /// Waits until the screen satisfies `wanted`.
-    pub fn wait_until(&mut self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) {
+    pub(crate) fn wait_until(&mut self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) {
         let end = Instant::now() + PATIENCE;
         while !wanted(self.parser.screen()) {
             match self.output.recv_timeout(end.saturating_duration_since(Instant::now())) {
@@ -77,23 +77,23 @@ impl Terminal {
     }
 
     /// Waits until the screen holds `text`.
-    pub fn wait_for(&mut self, text: &str) {
+    pub(crate) fn wait_for(&mut self, text: &str) {
         self.wait_until(&format!("waiting for `{text}`"), |screen| screen.contents().contains(text));
     }
 
     /// What is on the screen.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.parser.screen().contents()
     }
 
     /// The screen, cell by cell.
     #[allow(dead_code)]
-    pub fn screen(&self) -> &vt100::Screen {
+    pub(crate) fn screen(&self) -> &vt100::Screen {
         self.parser.screen()
     }
 
     /// Gives the terminal another size.
-    pub fn resize(&mut self, columns: u16, rows: u16) {
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         self.master.as_ref().expect("an open terminal").resize(size).expect("resize");
         self.parser.screen_mut().set_size(
@@ -103,18 +103,18 @@ impl Terminal {
     }
 
     /// Process id of the program.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.process_id().expect("a process")
     }
 
     /// Closes the terminal under the program, as a dropped connection does.
-    pub fn hang_up(&mut self) {
+    pub(crate) fn hang_up(&mut self) {
         self.writer = None;
         self.master = None;
     }
 
     /// Waits for the end of the program, reading what it still writes.
-    pub fn exit(&mut self) -> ExitStatus {
+    pub(crate) fn exit(&mut self) -> ExitStatus {
         let end = Instant::now() + PATIENCE;
         loop {
             match self.output.recv_timeout(Duration::from_millis(20)) {

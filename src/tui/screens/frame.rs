@@ -9,13 +9,13 @@ use crate::lang::Lang;
 use crate::tui::app::App;
 use crate::tui::keys;
 use crate::tui::msg::Tab;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, SELECTED};
 
 /// Below this the screens have nothing to say.
 const SMALLEST: (u16, u16) = (30, 8);
 
 /// Draws the whole terminal.
-pub fn draw(app: &App, frame: &mut Frame<'_>) {
+pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         let text = app.core.lang.pick("infralab: make the window larger", "infralab：请把窗口拉大");
@@ -46,7 +46,7 @@ fn tabs(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let mut spans = vec![Span::styled(" infralab ", theme.style(Role::Accent))];
     for (i, tab) in Tab::ALL.into_iter().enumerate() {
         let text = format!(" {} {} ", i + 1, tab_name(tab, core.lang));
-        let style = if tab == app.tab() { theme.selected() } else { theme.style(Role::Dim) };
+        let style = if tab == app.tab() { SELECTED } else { theme.style(Role::Dim) };
         spans.push(Span::styled(text, style));
     }
     let used: usize = spans.iter().map(Span::width).sum();

@@ -17,12 +17,12 @@ use crate::reader::{Document, Layout};
 use crate::tui::app::Core;
 use crate::tui::markdown;
 use crate::tui::msg::{Action, Effect};
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, SELECTED};
 use crate::tui::widgets::list::{Cursor, scrolled};
 
 /// Filter, selection, and the layout of the selected term.
 #[derive(Debug, Default)]
-pub struct Glossary {
+pub(crate) struct Glossary {
     filter: Input,
     filtering: bool,
     /// Indices into the library's terms that pass the filter.
@@ -144,7 +144,7 @@ impl Glossary {
             ]);
             if at == self.cursor.at() {
                 selected_line = lines.len();
-                lines.push(line.style(theme.selected()));
+                lines.push(line.style(SELECTED));
             } else {
                 lines.push(line);
             }
@@ -196,7 +196,8 @@ impl Glossary {
             ]),
             about,
         );
-        markdown::render(&preview.layout, 0, text, frame.buffer_mut(), &markdown::styles(theme), None);
+        let styles = theme.markdown();
+        markdown::render(&preview.layout, 0, text, frame.buffer_mut(), &styles, markdown::Marks::default());
     }
 }
 

@@ -13,7 +13,7 @@ use crate::tui::theme::Role;
 
 /// Which keys come first, and how far one scrolled.
 #[derive(Debug)]
-pub struct Help {
+pub(crate) struct Help {
     first: Place,
     scroll: u16,
 }

@@ -8,13 +8,13 @@ use super::{Nav, Outcome, body_size};
 use crate::lab::history::Listed;
 use crate::tui::app::Core;
 use crate::tui::msg::{Action, Effect};
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, SELECTED};
 use crate::tui::widgets::list::{Cursor, scrolled};
 use crate::units::quantity;
 
 /// The selected run.
 #[derive(Debug, Default)]
-pub struct History {
+pub(crate) struct History {
     cursor: Cursor,
 }
 
@@ -56,7 +56,7 @@ impl History {
             .enumerate()
             .map(|(i, run)| {
                 let line = run_line(run, core);
-                if i == self.cursor.at() { line.style(theme.selected()) } else { line }
+                if i == self.cursor.at() { line.style(SELECTED) } else { line }
             })
             .collect();
         if lines.is_empty() {

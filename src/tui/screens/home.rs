@@ -66,6 +66,9 @@ fn standing(core: &Core, width: u16) -> Vec<Line<'static>> {
     for layer in Layer::ALL {
         let ids = core.library.terms.iter().filter(|t| t.layer == layer).map(|t| t.id.as_str());
         let counts = core.progress.count(ids);
+        if counts.iter().sum::<usize>() == 0 {
+            continue;
+        }
         lines.push(proportions(layer.name(lang), counts, width, core));
     }
     let runs = core.runs.iter().filter(|r| !r.shipped()).count();

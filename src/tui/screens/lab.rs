@@ -15,7 +15,7 @@ use super::run::Run;
 use super::{Nav, Outcome, Screen};
 use crate::tui::app::Core;
 use crate::tui::msg::{Action, Effect};
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, SELECTED};
 use crate::tui::widgets::list::scrolled;
 
 /// Seed of the inputs: the same every time, so that two runs differ by the machine alone.
@@ -23,7 +23,7 @@ const SEED: u64 = 42;
 
 /// The form of a lab.
 #[derive(Debug)]
-pub struct Lab {
+pub(crate) struct Lab {
     form: Form,
 }
 
@@ -135,9 +135,9 @@ impl Lab {
             match value {
                 Some(value) => {
                     spans.push(Span::raw(label));
-                    spans.push(Span::styled(value, if at { theme.selected() } else { theme.style(Role::Accent) }));
+                    spans.push(Span::styled(value, if at { SELECTED } else { theme.style(Role::Accent) }));
                 }
-                None => spans.push(Span::styled(label, if at { theme.selected() } else { Style::new() })),
+                None => spans.push(Span::styled(label, if at { SELECTED } else { Style::new() })),
             }
             match self.form.fault(row) {
                 Some(fault) => spans.push(Span::styled(format!("  ! {fault}"), theme.style(Role::Bad))),

@@ -13,12 +13,12 @@ use super::{Nav, Outcome, Screen};
 use crate::lab::history::Listed;
 use crate::tui::app::Core;
 use crate::tui::msg::{Action, Effect};
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, SELECTED};
 use crate::tui::widgets::list::{Cursor, scrolled};
 
 /// The selected lab.
 #[derive(Debug, Default)]
-pub struct Labs {
+pub(crate) struct Labs {
     cursor: Cursor,
 }
 
@@ -53,7 +53,7 @@ impl Labs {
                     Span::raw(format!("  {} ", lang.pick(&lab.title.en, &lab.title.zh))),
                     Span::styled(format!(" {} · {phase} · {runs}", lab.id), theme.style(Role::Dim)),
                 ]);
-                if i == self.cursor.at() { line.style(theme.selected()) } else { line }
+                if i == self.cursor.at() { line.style(SELECTED) } else { line }
             })
             .collect();
         frame.render_widget(scrolled(lines, self.cursor.at(), list.height), list);

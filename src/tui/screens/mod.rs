@@ -25,11 +25,11 @@ use super::msg::{Action, Effect, Notice, Tab};
 use crate::lab::LabEvent;
 use crate::library::{Library, Target};
 
-pub use frame::draw;
+pub(super) use frame::draw;
 
 /// What is shown.
 #[derive(Debug)]
-pub enum Screen {
+pub(super) enum Screen {
     /// Where one stands.
     Home,
     /// List of notes.
@@ -54,7 +54,7 @@ pub enum Screen {
 
 /// Where to go.
 #[derive(Debug)]
-pub enum Nav {
+pub(super) enum Nav {
     /// Nowhere.
     Stay,
     /// Onto the screen.
@@ -65,7 +65,7 @@ pub enum Nav {
 
 /// What an action led to.
 #[derive(Debug)]
-pub struct Outcome {
+pub(super) struct Outcome {
     /// Where to go.
     pub nav: Nav,
     /// What to do outside.
@@ -76,34 +76,34 @@ pub struct Outcome {
 
 impl Outcome {
     /// Nothing more.
-    pub fn stay() -> Self {
+    pub(super) fn stay() -> Self {
         Self::nav(Nav::Stay)
     }
 
     /// Go somewhere.
-    pub fn nav(nav: Nav) -> Self {
+    pub(super) fn nav(nav: Nav) -> Self {
         Self { nav, effects: Vec::new(), notice: None }
     }
 
     /// Show a screen.
-    pub fn push(screen: Screen) -> Self {
+    pub(super) fn push(screen: Screen) -> Self {
         Self::nav(Nav::Push(Box::new(screen)))
     }
 
     /// Do something outside.
-    pub fn effect(effect: Effect) -> Self {
+    pub(super) fn effect(effect: Effect) -> Self {
         Self { effects: vec![effect], ..Self::stay() }
     }
 
     /// Tell that something is not possible.
-    pub fn refuse(text: impl Into<String>) -> Self {
+    pub(super) fn refuse(text: impl Into<String>) -> Self {
         Self { notice: Some(Notice::bad(text)), ..Self::stay() }
     }
 }
 
 impl Screen {
     /// The first page of a main screen.
-    pub fn of(tab: Tab) -> Self {
+    pub(super) fn of(tab: Tab) -> Self {
         match tab {
             Tab::Home => Self::Home,
             Tab::Notes => Self::Notes(notes::Notes::default()),
@@ -115,17 +115,17 @@ impl Screen {
     }
 
     /// The keys, those of `place` first.
-    pub fn help(place: Place) -> Self {
+    pub(super) fn help(place: Place) -> Self {
         Self::Help(help::Help::new(place))
     }
 
     /// A run out of a file.
-    pub fn recorded_run(events: Vec<LabEvent>, play_from_ns: Option<u64>) -> Self {
+    pub(super) fn recorded_run(events: Vec<LabEvent>, play_from_ns: Option<u64>) -> Self {
         Self::Run(run::Run::recorded(events, play_from_ns))
     }
 
     /// What a link or a hit leads to.
-    pub fn target(target: &Target, anchor: Option<&str>, library: &Library) -> Option<Self> {
+    pub(super) fn target(target: &Target, anchor: Option<&str>, library: &Library) -> Option<Self> {
         match target {
             Target::Note(id) => library.note(id).map(|n| Self::Reader(reader::Reader::note(&n.id, anchor))),
             Target::Term(id) => library.term(id).map(|t| Self::Reader(reader::Reader::term(&t.id))),
@@ -134,7 +134,7 @@ impl Screen {
     }
 
     /// Whose keys hold.
-    pub fn place(&self) -> Place {
+    pub(super) fn place(&self) -> Place {
         match self {
             Self::Home => Place::Home,
             Self::Notes(_) => Place::Notes,
@@ -150,7 +150,7 @@ impl Screen {
     }
 
     /// Whether a text field has the focus.
-    pub fn typing(&self) -> bool {
+    pub(super) fn typing(&self) -> bool {
         match self {
             Self::Search(_) => true,
             Self::Glossary(screen) => screen.filtering(),
@@ -160,7 +160,7 @@ impl Screen {
     }
 
     /// Whether it shows live readings.
-    pub fn shows_readings(&self) -> bool {
+    pub(super) fn shows_readings(&self) -> bool {
         match self {
             Self::Home => true,
             Self::Run(screen) => screen.live(),
@@ -169,12 +169,12 @@ impl Screen {
     }
 
     /// Whether a recording plays.
-    pub fn replaying(&self) -> bool {
+    pub(super) fn replaying(&self) -> bool {
         matches!(self, Self::Run(screen) if screen.replaying())
     }
 
     /// Does an action.
-    pub fn on(&mut self, action: Action, core: &Core) -> Outcome {
+    pub(super) fn on(&mut self, action: Action, core: &Core) -> Outcome {
         match self {
             Self::Home => home::on(action, core),
             Self::Notes(screen) => screen.on(action, core),
@@ -190,7 +190,7 @@ impl Screen {
     }
 
     /// Takes a key that the table does not know: a character into the field that has the focus.
-    pub fn typed(&mut self, key: KeyEvent, core: &Core) -> Outcome {
+    pub(super) fn typed(&mut self, key: KeyEvent, core: &Core) -> Outcome {
         match self {
             Self::Search(screen) => screen.typed(key, core),
             Self::Glossary(screen) => screen.typed(key, core),
@@ -200,7 +200,7 @@ impl Screen {
     }
 
     /// Takes pasted text.
-    pub fn paste(&mut self, text: &str, core: &Core) -> Outcome {
+    pub(super) fn paste(&mut self, text: &str, core: &Core) -> Outcome {
         let text = crate::visible::visible_line(text);
         for c in text.chars() {
             self.typed(KeyEvent::from(crossterm::event::KeyCode::Char(c)), core);
@@ -209,7 +209,7 @@ impl Screen {
     }
 
     /// Adapts to size, language, marks and runs as they are now.
-    pub fn lay_out(&mut self, core: &Core) {
+    pub(super) fn lay_out(&mut self, core: &Core) {
         match self {
             Self::Notes(screen) => screen.lay_out(core),
             Self::Reader(screen) => screen.lay_out(core),
@@ -221,7 +221,7 @@ impl Screen {
     }
 
     /// Lets time pass.
-    pub fn tick(&mut self, core: &Core) {
+    pub(super) fn tick(&mut self, core: &Core) {
         if let Self::Run(screen) = self {
             screen.tick(core.now_ns);
         }

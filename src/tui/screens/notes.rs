@@ -10,12 +10,12 @@ use super::{Nav, Outcome, Screen};
 use crate::progress::{Mark, Subject};
 use crate::tui::app::Core;
 use crate::tui::msg::{Action, Effect};
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, SELECTED};
 use crate::tui::widgets::list::{Cursor, scrolled};
 
 /// The selected note.
 #[derive(Debug, Default)]
-pub struct Notes {
+pub(crate) struct Notes {
     cursor: Cursor,
 }
 
@@ -68,7 +68,7 @@ impl Notes {
             ]);
             if i == self.cursor.at() {
                 selected_line = lines.len();
-                lines.push(line.style(theme.selected()));
+                lines.push(line.style(SELECTED));
             } else {
                 lines.push(line);
             }

@@ -10,10 +10,10 @@ use ratatui::text::{Line, Span};
 use super::{Nav, Outcome, Screen, body_size};
 use crate::lang::Lang;
 use crate::progress::{Mark, Subject};
-use crate::reader::{Document, Layout, LinkTarget};
+use crate::reader::{Document, Layout, LinkId, LinkTarget};
 use crate::tui::app::Core;
 use crate::tui::markdown;
-use crate::tui::msg::{Action, Effect};
+use crate::tui::msg::{Action, Effect, Notice};
 use crate::tui::theme::Role;
 
 /// Lines wider than this tire the eye.
@@ -31,7 +31,7 @@ enum Text {
 
 /// Text, place in it, and the selected link.
 #[derive(Debug)]
-pub struct Reader {
+pub(crate) struct Reader {
     subject: Text,
     /// Anchor to show first, once there is a layout.
     anchor: Option<String>,
@@ -81,19 +81,19 @@ impl Reader {
     pub(super) fn lay_out(&mut self, core: &Core) {
         let (columns, rows) = body_size(core);
         let width = columns.saturating_sub(4).clamp(1, MAX_TEXT_WIDTH);
-        let block = self.layout.as_ref().map(|l| l.block_at(self.scroll));
+        let place = self.layout.as_ref().map(|l| l.place_of(self.scroll));
         if self.lang != Some(core.lang) {
             self.document = Document::parse(&self.markdown(core));
             self.link = None;
             self.lang = Some(core.lang);
-        } else if self.layout.as_ref().is_some_and(|l| l.width() == width) {
+        } else if self.layout.as_ref().is_some_and(|l| l.width == width) {
             self.clamp(rows);
             return;
         }
         let layout = self.document.layout(width);
-        // The reading position is a block, so that it survives another width and the other language.
+        // The reading position is a place in a block, so that it survives another width and the other language.
         let anchored = self.anchor.take().and_then(|a| layout.row_of_anchor(&a));
-        self.scroll = anchored.or_else(|| block.map(|b| layout.row_of_block(b))).unwrap_or(0);
+        self.scroll = anchored.or_else(|| place.map(|p| layout.row_of(p))).unwrap_or(0);
         self.layout = Some(layout);
         self.clamp(rows);
     }
@@ -103,7 +103,7 @@ impl Reader {
     }
 
     fn last_scroll(&self, rows: u16) -> usize {
-        let total = self.layout.as_ref().map_or(0, |l| l.rows().len());
+        let total = self.layout.as_ref().map_or(0, |l| l.rows.len());
         total.saturating_sub(usize::from(rows.saturating_sub(HEAD_ROWS).max(1)))
     }
 
@@ -171,16 +171,13 @@ impl Reader {
     /// Selects the next link; one that is off the screen is scrolled to.
     fn select_link(&mut self, step: isize, page: usize, last: usize) {
         let Some(layout) = &self.layout else { return };
-        let links = layout.links();
+        let links = &layout.links;
         if links.is_empty() {
             return;
         }
-        let next = match self.link {
-            Some(i) => (i as isize + step).rem_euclid(links.len() as isize) as usize,
-            None => {
-                let on_screen = links.iter().position(|l| l.first_row >= self.scroll).unwrap_or(0);
-                if step > 0 { on_screen } else { on_screen.checked_sub(1).unwrap_or(links.len() - 1) }
-            }
+        let next = if let Some(i) = self.link { (i as isize + step).rem_euclid(links.len() as isize) as usize } else {
+            let on_screen = links.iter().position(|l| l.first_row >= self.scroll).unwrap_or(0);
+            if step > 0 { on_screen } else { on_screen.checked_sub(1).unwrap_or(links.len() - 1) }
         };
         self.link = Some(next);
         let row = links[next].first_row;
@@ -191,7 +188,7 @@ impl Reader {
 
     fn follow(&mut self, core: &Core) -> Outcome {
         let Some(layout) = &self.layout else { return Outcome::stay() };
-        let Some(link) = self.link.and_then(|i| layout.links().get(i)) else {
+        let Some(link) = self.link.and_then(|i| layout.links.get(i)) else {
             return Outcome::refuse(core.lang.pick("Tab selects a link first", "先按 Tab 选一个链接"));
         };
         match &link.target {
@@ -203,17 +200,12 @@ impl Reader {
                     None => Outcome::refuse(format!("{}: {name}", core.lang.pick("dead link", "链接失效"))),
                 }
             }
-            LinkTarget::Url(url) => match url.strip_prefix('#').and_then(|a| layout.row_of_anchor(a)) {
-                Some(row) => {
+            // Opening a browser is not this program's to do on a remote machine; the address can be copied.
+            LinkTarget::Url(url) => Outcome { notice: Some(Notice::good(url.clone())), ..Outcome::stay() },
+            here @ (LinkTarget::Anchor(_) | LinkTarget::Footnote(_)) => {
+                if let Some(row) = layout.row_of_target(here) {
                     self.scroll = row.min(self.last_scroll(body_size(core).1));
-                    Outcome::stay()
                 }
-                None => {
-                    Outcome { notice: Some(crate::tui::msg::Notice::good(url.clone())), ..Outcome::stay() }
-                }
-            },
-            LinkTarget::Footnote(_) => {
-                self.scroll = self.last_scroll(body_size(core).1);
                 Outcome::stay()
             }
         }
@@ -225,7 +217,7 @@ impl Reader {
         let (glyph, style) = theme.mark(mark);
         let read = self.layout.as_ref().map_or(100, |l| {
             let shown = self.scroll + usize::from(area.height.saturating_sub(HEAD_ROWS));
-            (100 * shown).checked_div(l.rows().len()).unwrap_or(100).min(100)
+            (100 * shown).checked_div(l.rows.len()).unwrap_or(100).min(100)
         });
         let mut head = vec![Span::styled(format!("  {title}"), theme.style(Role::Accent))];
         if self.marked().is_some() {
@@ -242,14 +234,9 @@ impl Reader {
             height: area.height.saturating_sub(HEAD_ROWS),
         };
         if let Some(layout) = &self.layout {
-            markdown::render(
-                layout,
-                self.scroll,
-                text,
-                frame.buffer_mut(),
-                &markdown::styles(theme),
-                self.link,
-            );
+            let link = self.link.map(|i| LinkId(i as u32));
+            let marks = markdown::Marks { link, ..markdown::Marks::default() };
+            markdown::render(layout, self.scroll, text, frame.buffer_mut(), &theme.markdown(), marks);
         }
     }
 

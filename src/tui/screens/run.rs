@@ -20,7 +20,7 @@ use crate::units;
 
 /// What is shown of a run.
 #[derive(Debug)]
-pub struct Run {
+pub(crate) struct Run {
     source: Source,
     chart: usize,
     view: View,
@@ -141,7 +141,12 @@ impl Run {
             Layout::vertical([Constraint::Length(2), Constraint::Min(3), Constraint::Length(below)])
                 .areas(area);
         self.draw_head(frame, head, core, session);
-        let share = if body.width < 100 { 52 } else { 56 };
+        // A table needs the width that a narrow terminal would give to the panel.
+        let share = match (body.width < 100, self.view) {
+            (true, View::Chart) => 52,
+            (true, View::Table | View::Log) => 100,
+            (false, _) => 56,
+        };
         let [left, right] =
             Layout::horizontal([Constraint::Percentage(share), Constraint::Percentage(100 - share)])
                 .areas(body);

@@ -28,7 +28,7 @@ pub(super) fn prediction_lines(session: &LabSession, core: &Core) -> Vec<Line<'s
     }
     let mut lines = vec![Line::styled(columns(&head.map(str::to_owned)), theme.style(Role::Dim))];
     for result in results {
-        let number = |v: Option<f64>| v.map_or("–".to_owned(), |v| digits(v));
+        let number = |v: Option<f64>| v.map_or("–".to_owned(), digits);
         let measured = match (result.measured, &result.missing) {
             (None, Some(_)) => "N/A".to_owned(),
             (value, _) => number(value),
@@ -56,7 +56,8 @@ fn columns(cells: &[String; 5]) -> String {
     let mut line = String::new();
     for (i, (cell, width)) in cells.iter().zip(widths).enumerate() {
         let padding = " ".repeat(width.max(cell.width()) - cell.width());
-        line.push_str(&if i == 0 { format!("{cell}{padding}") } else { format!("{padding}{cell}") });
+        let (before, after) = if i == 0 { ("", padding.as_str()) } else { (padding.as_str(), "") };
+        line.extend([before, cell, after]);
     }
     line
 }
@@ -76,16 +77,15 @@ pub(super) fn table_lines(
         if let Some(curves) = session.charts.get(&spec.metric) {
             let xs: BTreeSet<u64> = curves.measured.values().flatten().map(|p| p.x as u64).collect();
             let names: Vec<&String> = curves.measured.keys().collect();
-            let head = names.iter().map(|n| format!("{n:>12}")).collect::<String>();
+            let cells = |cells: Vec<String>| cells.iter().fold(String::new(), |line, c| format!("{line}{c:>12}"));
+            let head = cells(names.iter().map(ToString::to_string).collect());
             lines.push(Line::styled(format!("{:>8}{head}", spec.x), theme.style(Role::Dim)));
             for x in xs {
-                let mut line = format!("{x:>8}");
-                for name in &names {
+                let row = names.iter().map(|name| {
                     let point = curves.measured[*name].iter().find(|p| p.x as u64 == x);
-                    let cell = point.map_or("–".to_owned(), |p| p.y.value.map_or("N/A".to_owned(), digits));
-                    line.push_str(&format!("{cell:>12}"));
-                }
-                lines.push(Line::raw(line));
+                    point.map_or("–".to_owned(), |p| p.y.value.map_or("N/A".to_owned(), digits))
+                });
+                lines.push(Line::raw(format!("{x:>8}{}", cells(row.collect()))));
             }
             for (name, expected) in &curves.expected {
                 let values = expected.iter().map(|e| digits(e.value)).collect::<Vec<_>>().join("  ");
@@ -101,7 +101,7 @@ pub(super) fn table_lines(
     lines.push(Line::styled(lang.pick("Results", "结果"), theme.style(Role::Accent)));
     for (name, value) in &session.summary {
         let why = value.missing.as_ref().map(|m| format!("  {m}")).unwrap_or_default();
-        lines.push(Line::raw(format!("  {name:<32} {}{why}", quantity(value.value, &value.unit))));
+        lines.push(Line::raw(format!("  {name:<30} {}{why}", quantity(value.value, &value.unit))));
     }
     lines.push(Line::raw(""));
     lines.push(Line::styled(lang.pick("Correctness", "正确性"), theme.style(Role::Accent)));

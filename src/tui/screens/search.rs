@@ -15,7 +15,7 @@ use crate::library::Target;
 use crate::search::{Filter, Hit, Kind, Results};
 use crate::tui::app::Core;
 use crate::tui::msg::Action;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, SELECTED};
 use crate::tui::widgets::list::{Cursor, scrolled};
 
 /// Hits asked of the index.
@@ -25,7 +25,7 @@ const LINES_PER_HIT: usize = 2;
 
 /// The query and its hits.
 #[derive(Debug, Default)]
-pub struct Search {
+pub(crate) struct Search {
     query: Input,
     kind: Option<Kind>,
     results: Results,
@@ -105,7 +105,7 @@ impl Search {
                 Span::styled(format!("{} ", kind_name(Some(hit.kind), lang)), theme.style(Role::Dim)),
                 Span::styled(hit.title.clone(), theme.style(Role::Accent)),
             ]);
-            lines.push(if selected { title.style(theme.selected()) } else { title });
+            lines.push(if selected { title.style(SELECTED) } else { title });
             lines.push(snippet(hit));
         }
         if lines.is_empty() && !self.query.value().trim().is_empty() {
@@ -126,7 +126,7 @@ impl Search {
         let (lang, theme) = (core.lang, core.theme);
         let mut spans = vec![Span::raw("  ")];
         for kind in [None, Some(Kind::Note), Some(Kind::Term), Some(Kind::Lab)] {
-            let style = if kind == self.kind { theme.selected() } else { theme.style(Role::Dim) };
+            let style = if kind == self.kind { SELECTED } else { theme.style(Role::Dim) };
             spans.push(Span::styled(format!(" {} ", kind_name(kind, lang)), style));
         }
         if !self.query.value().trim().is_empty() {

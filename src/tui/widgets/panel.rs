@@ -49,12 +49,15 @@ impl<'a> View<'a> {
     }
 }
 
+/// Takes a reading out of a snapshot.
+type Read = Box<dyn Fn(&Snapshot) -> Option<f64>>;
+
 /// One gauge.
 struct Gauge {
     name: (&'static str, &'static str),
     /// Field whose reason explains a missing reading.
     field: &'static str,
-    read: Box<dyn Fn(&Snapshot) -> Option<f64>>,
+    read: Read,
     /// Value at the top of the history.
     full: f64,
     /// The value as printed, given the top.
@@ -140,7 +143,7 @@ fn host_gauges(machine: &Machine) -> Vec<Gauge> {
     };
     vec![
         gauge(("CPU", "CPU"), "cpu_pct", 100.0, percent, |s| s.host.cpu_pct),
-        gauge(("RAM", "内存"), "memory_used_bytes", memory, |b, _| binary_bytes(b), |s| {
+        gauge(("RAM", "内存"), "memory_used_bytes", memory, memory_of, |s| {
             s.host.memory_used_bytes.map(|b| b as f64)
         }),
         gauge(("Worker RSS", "实验进程"), "worker_rss_bytes", memory, |b, _| binary_bytes(b), |s| {
@@ -153,25 +156,22 @@ fn host_gauges(machine: &Machine) -> Vec<Gauge> {
 pub(in crate::tui) fn draw(frame: &mut Frame<'_>, area: Rect, core: &Core, view: &View<'_>) {
     let (lang, theme) = (core.lang, core.theme);
     let mut rows = Rows { area, used: 0 };
-    match view.machine.gpus.get(view.gpu) {
-        Some(info) => {
-            let name = info.name.as_deref().unwrap_or("GPU");
-            let of = view.machine.gpus.len();
-            let title = if of > 1 { format!("{name}  #{} / {of}", info.index) } else { name.to_owned() };
-            rows.line(frame, Line::styled(title, theme.style(Role::Accent)));
-            for gauge in gpu_gauges(info, view.gpu) {
-                let missing =
-                    |s: &Snapshot| s.gpus.get(view.gpu).and_then(|g| g.missing.get(gauge.field).cloned());
-                draw_gauge(frame, &mut rows, core, view, &gauge, &missing);
-            }
-            draw_processes(frame, &mut rows, core, view);
+    if let Some(info) = view.machine.gpus.get(view.gpu) {
+        let name = info.name.as_deref().unwrap_or("GPU");
+        let of = view.machine.gpus.len();
+        let title = if of > 1 { format!("{name}  #{} / {of}", info.index) } else { name.to_owned() };
+        rows.line(frame, Line::styled(title, theme.style(Role::Accent)));
+        for gauge in gpu_gauges(info, view.gpu) {
+            let missing =
+                |s: &Snapshot| s.gpus.get(view.gpu).and_then(|g| g.missing.get(gauge.field).cloned());
+            draw_gauge(frame, &mut rows, core, view, &gauge, &missing);
         }
-        None => {
-            let because = view.machine.gpu_absent_because.as_deref();
-            let because = because.unwrap_or(lang.pick("not looked at yet", "还没有探测"));
-            let text = format!("{}{because}", lang.pick("No GPU readings: ", "没有 GPU 读数："));
-            rows.paragraph(frame, &text, 3, theme.style(Role::Dim));
-        }
+        draw_processes(frame, &mut rows, core, view);
+    } else {
+        let because = view.machine.gpu_absent_because.as_deref();
+        let because = because.unwrap_or(lang.pick("not looked at yet", "还没有探测"));
+        let text = format!("{}{because}", lang.pick("No GPU readings: ", "没有 GPU 读数："));
+        rows.paragraph(frame, &text, 4, theme.style(Role::Dim));
     }
     let host = view.machine.hostname.clone().unwrap_or_else(|| lang.pick("host", "主机").to_owned());
     rows.line(frame, Line::styled(host, theme.style(Role::Accent)));
@@ -308,7 +308,7 @@ fn draw_footnote(frame: &mut Frame<'_>, rows: &mut Rows, core: &Core, view: &Vie
     } else {
         text
     };
-    rows.paragraph(frame, &text, 2, core.theme.style(Role::Dim));
+    rows.paragraph(frame, &text, 3, core.theme.style(Role::Dim));
 }
 
 /// Hands out rows from the top until none are left.
@@ -337,7 +337,9 @@ impl Rows {
     fn paragraph(&mut self, frame: &mut Frame<'_>, text: &str, most: u16, style: ratatui::style::Style) {
         let width = usize::from(self.area.width.max(1));
         let needed = unicode_width::UnicodeWidthStr::width(text).div_ceil(width) as u16;
-        if let Some(row) = self.next(needed.clamp(1, most)) {
+        // Breaking at words can take one row more than the text is wide.
+        let rows = if needed > 1 { needed + 1 } else { 1 };
+        if let Some(row) = self.next(rows.min(most)) {
             frame.render_widget(Paragraph::new(text.to_owned()).wrap(Wrap { trim: true }).style(style), row);
         }
     }

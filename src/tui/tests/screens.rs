@@ -1,0 +1,96 @@
+//! Whole screens as text, at two sizes, in both languages.
+
+use super::*;
+
+/// Readings, marks and one run, as after a while of use.
+fn used(size: (u16, u16), lang: Lang) -> App {
+    let mut app = app(size, lang);
+    for second in 1..=60 {
+        app.update(Msg::Snapshot(Box::new(snapshot(second))));
+    }
+    app.update(Msg::Progress(marks(&[("gpu-memory", Mark::Known), ("kv-cache", Mark::Learning)])));
+    let events = recorded();
+    let (Some(LabEvent::Header(header)), Some(LabEvent::Record(record))) = (events.first(), events.last()) else {
+        panic!("the fixture has a header and a record")
+    };
+    let place = crate::lab::history::Place::File("run.jsonl".into());
+    let run = crate::lab::history::Listed { header: header.clone(), record: Some((**record).clone()), place };
+    app.update(Msg::History(vec![run]));
+    app
+}
+
+/// Draws what `keys` lead to at both sizes and in both languages.
+fn snapshots(name: &str, keys: &str) {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        for lang in Lang::ALL {
+            let mut app = used((columns, rows), lang);
+            press(&mut app, keys);
+            insta::assert_snapshot!(format!("{name}-{columns}x{rows}-{}", lang.code()), drawn(&app));
+        }
+    }
+}
+
+#[test]
+fn home() {
+    snapshots("home", "1");
+}
+
+#[test]
+fn notes() {
+    snapshots("notes", "2 Down");
+}
+
+#[test]
+fn reader() {
+    snapshots("reader", "2 Enter Tab");
+}
+
+#[test]
+fn glossary() {
+    snapshots("glossary", "4 Down");
+}
+
+#[test]
+fn labs() {
+    snapshots("labs", "5");
+}
+
+#[test]
+fn lab() {
+    snapshots("lab", "5 Enter 8 Down 4");
+}
+
+#[test]
+fn history() {
+    snapshots("history", "6");
+}
+
+#[test]
+fn help() {
+    snapshots("help", "4 F1");
+}
+
+#[test]
+fn search() {
+    for lang in Lang::ALL {
+        let mut app = used((80, 24), lang);
+        press(&mut app, "/");
+        type_text(&mut app, "显存");
+        // The time that a query takes is not the same twice.
+        let text = drawn(&app);
+        let steady = text.lines().filter(|l| !l.contains(" ms")).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!(format!("search-80x24-{}", lang.code()), steady);
+    }
+}
+
+#[test]
+fn run() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        for (view, keys) in [("chart", ""), ("memory", "Right"), ("table", "Tab"), ("log", "Tab Tab")] {
+            let mut app = used((columns, rows), Lang::En);
+            app.update(Msg::RunLoaded { events: recorded(), play_from_ns: None });
+            press(&mut app, keys);
+            insta::assert_snapshot!(format!("run-{view}-{columns}x{rows}"), drawn(&app));
+        }
+    }
+}

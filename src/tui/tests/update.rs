@@ -1,0 +1,181 @@
+//! State, keys, then state: what each screen does.
+
+use super::*;
+use crate::lab::Exited;
+use crate::lab::history::{Listed, Place};
+use crate::tui::keys;
+use crate::tui::msg::{Notice, Tab};
+use crate::tui::screens::Screen;
+
+fn at(app: &App) -> keys::Place {
+    app.screen().place()
+}
+
+#[test]
+fn digits_and_f_keys_go_to_the_main_screens_and_back() {
+    let mut app = app((80, 24), Lang::En);
+    for (key, place) in [
+        ("2", keys::Place::Notes),
+        ("4", keys::Place::Glossary),
+        ("5", keys::Place::Labs),
+        ("6", keys::Place::History),
+        ("F3", keys::Place::Search),
+        ("F1", keys::Place::Help),
+    ] {
+        press(&mut app, key);
+        assert_eq!(at(&app), place, "{key}");
+    }
+    press(&mut app, "Esc Esc");
+    assert_eq!(at(&app), keys::Place::Home);
+    press(&mut app, "Esc");
+    assert_eq!((at(&app), app.quit), (keys::Place::Home, false), "Esc never quits by itself");
+    press(&mut app, "q");
+    assert!(app.quit);
+}
+
+#[test]
+fn a_screen_is_found_as_it_was_left() {
+    let mut app = app((80, 24), Lang::En);
+    press(&mut app, "2 Down Enter 4 2");
+    assert_eq!(at(&app), keys::Place::Reader);
+    assert!(drawn(&app).contains("Second note"));
+    press(&mut app, "2");
+    assert_eq!(at(&app), keys::Place::Notes, "the same digit again goes to its first page");
+}
+
+#[test]
+fn marks_are_asked_for_and_shown_only_when_saved() {
+    let mut app = app((80, 24), Lang::En);
+    let effects = press(&mut app, "4 F5");
+    let marked = Effect::Mark(vec![Subject::term("gpu-memory")], Some(Mark::Known));
+    assert!(effects.contains(&marked), "{effects:?}");
+    assert!(drawn(&app).contains("not marked"));
+    app.update(Msg::Tell(Notice::bad("not saved: disk full")));
+    assert!(drawn(&app).contains("not saved: disk full"));
+    app.update(Msg::Progress(marks(&[("gpu-memory", Mark::Known)])));
+    press(&mut app, "Up");
+    assert!(drawn(&app).contains("✓ known"));
+    let effects = press(&mut app, "x");
+    assert_eq!(effects, [Effect::Mark(vec![Subject::term("gpu-memory")], None)], "the same mark again takes it away");
+    assert_eq!(press(&mut app, "F8"), [Effect::Undo]);
+}
+
+#[test]
+fn typing_goes_into_the_search_and_hits_open_in_either_language() {
+    let mut app = app((80, 24), Lang::En);
+    press(&mut app, "/");
+    type_text(&mut app, "显存 q1");
+    assert_eq!(at(&app), keys::Place::Search, "digits and letters are text here");
+    press(&mut app, "Esc");
+    type_text(&mut app, "显存");
+    assert!(drawn(&app).contains("GPU memory"));
+    press(&mut app, "Tab Tab Enter");
+    assert_eq!(at(&app), keys::Place::Reader);
+    assert!(drawn(&app).contains("GPU memory"));
+    press(&mut app, "F2");
+    assert!(drawn(&app).contains("显存"));
+}
+
+#[test]
+fn links_lead_on_and_back() {
+    let mut app = app((80, 24), Lang::En);
+    press(&mut app, "2 Enter Tab Enter");
+    assert!(drawn(&app).contains("what does not fit does not run"));
+    press(&mut app, "Esc");
+    assert!(drawn(&app).contains("Decode reads memory"));
+}
+
+#[test]
+fn a_lab_is_predicted_and_started_and_its_events_shown() {
+    let mut app = app((120, 40), Lang::En);
+    press(&mut app, "5 Enter");
+    type_text(&mut app, "6.25");
+    let effects = press(&mut app, "F5");
+    let Some(Effect::StartLab { request, predictions }) = effects.first() else { panic!("{effects:?}") };
+    assert_eq!(predictions.get("naive_peak_extra_mib"), Some(&6.25));
+    assert_eq!(request.lab, "attention");
+    assert_eq!(at(&app), keys::Place::Run);
+    let mut finished = Vec::new();
+    for event in recorded().into_iter().filter(|e| !matches!(e, LabEvent::Record(_))) {
+        finished.extend(app.update(Msg::Lab(Box::new(event))));
+    }
+    assert!(finished.iter().any(|e| matches!(e, Effect::FinishRun(r) if r.outcome == "completed")), "{finished:?}");
+    assert!(drawn(&app).contains("completed"));
+    let effects = press(&mut app, "F6");
+    assert_eq!(effects, [], "nothing is left to stop");
+}
+
+#[test]
+fn a_running_lab_can_be_stopped_and_no_second_one_started() {
+    let mut app = app((120, 40), Lang::En);
+    press(&mut app, "5 Enter F5");
+    let header = recorded().into_iter().next().expect("a header");
+    let effects = app.update(Msg::Lab(Box::new(header)));
+    assert_eq!(effects, [Effect::SampleAt(10.0)], "readings come faster while a lab runs");
+    assert_eq!(press(&mut app, "F6"), [Effect::StopLab]);
+    press(&mut app, "Esc F5");
+    assert!(app.notice.as_ref().is_some_and(|n| n.bad), "{:?}", app.notice);
+    assert!(drawn(&app).contains("● lab runs"));
+    let exited = Exited { code: None, signal: Some(9), mono_ns: 1 };
+    app.update(Msg::Lab(Box::new(LabEvent::Exited(exited))));
+    assert!(!app.core.running());
+}
+
+#[test]
+fn without_an_engine_the_lab_says_what_to_do_and_offers_the_recording() {
+    let mut app = app((120, 40), Lang::En);
+    let line = "no LibTorch: `infralab engine install` gets it".to_owned();
+    app.update(Msg::Engine(EngineStatus { ready: false, line }));
+    let effects = press(&mut app, "5 Enter F5");
+    assert!(!effects.iter().any(|e| matches!(e, Effect::StartLab { .. })));
+    let notice = app.notice.clone().expect("a notice");
+    assert!(notice.text.contains("engine install") && notice.text.contains("F6"), "{notice:?}");
+}
+
+#[test]
+fn a_recording_plays_at_its_own_pace() {
+    let mut app = app((120, 40), Lang::En);
+    let events = recorded();
+    let LabEvent::Header(header) = events[0].clone() else { panic!("a header") };
+    let place = Place::Shipped("attention.jsonl".into());
+    app.update(Msg::History(vec![Listed { header, record: None, place: place.clone() }]));
+    let effects = press(&mut app, "5 F6");
+    assert!(effects.contains(&Effect::LoadRun { place, play: true }), "{effects:?}");
+    let start = 5_000_000_000;
+    app.update(Msg::Tick(start));
+    app.update(Msg::RunLoaded { events, play_from_ns: Some(start) });
+    assert!(app.wants_ticks());
+    assert!(drawn(&app).contains("RECORDING") && !drawn(&app).contains("completed"));
+    app.update(Msg::Tick(start + 3_600_000_000_000));
+    assert!(drawn(&app).contains("completed"));
+    assert!(!app.wants_ticks());
+}
+
+#[test]
+fn readings_are_drawn_only_where_they_are_shown() {
+    let mut app = app((80, 24), Lang::En);
+    app.dirty = false;
+    app.update(Msg::Snapshot(Box::new(snapshot(1))));
+    assert!(app.dirty, "home shows them");
+    let effects = press(&mut app, "2");
+    assert_eq!(effects, [Effect::SampleAt(0.5)]);
+    app.dirty = false;
+    app.update(Msg::Snapshot(Box::new(snapshot(2))));
+    assert!(!app.dirty, "a list of notes does not");
+}
+
+#[test]
+fn a_released_key_does_nothing() {
+    let mut app = app((80, 24), Lang::En);
+    let mut key = KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE);
+    key.kind = crossterm::event::KeyEventKind::Release;
+    app.update(Msg::Key(key));
+    assert!(!app.quit);
+}
+
+#[test]
+fn every_tab_has_a_first_page() {
+    for tab in Tab::ALL {
+        let _ = Screen::of(tab);
+    }
+}

@@ -1,0 +1,3 @@
+//! The terminal interface; only here ratatui and crossterm appear.
+
+pub mod markdown;

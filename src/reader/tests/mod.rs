@@ -1,0 +1,4 @@
+//! Whole notes through parse and layout.
+
+mod fixtures;
+mod properties;

@@ -24,12 +24,16 @@ impl Anchors {
             })
             .collect();
         let base = if base.is_empty() { slug(text) } else { base };
-        let mut anchor = base.clone();
-        let next = self.next.entry(base.clone()).or_default();
-        while !self.taken.insert(anchor.clone()) {
-            *next += 1;
-            anchor = format!("{base}-{next}");
+        if self.taken.insert(base.clone()) {
+            return base;
         }
-        anchor
+        let next = self.next.entry(base.clone()).or_default();
+        loop {
+            *next += 1;
+            let anchor = format!("{base}-{next}");
+            if self.taken.insert(anchor.clone()) {
+                return anchor;
+            }
+        }
     }
 }

@@ -70,6 +70,11 @@ impl<'a> Inline<'a> {
         std::mem::take(&mut self.text).finish()
     }
 
+    /// Prepares for a block of this many bytes.
+    pub(super) fn expect(&mut self, bytes: usize) {
+        self.text.reserve(bytes);
+    }
+
     /// Continues a text that was taken.
     pub(super) fn resume(&mut self, text: Text) {
         self.text = text;
@@ -99,7 +104,8 @@ impl<'a> Inline<'a> {
         if self.source.get(range.clone()) == Some(text) {
             self.verbatim(range);
         } else if range.start >= self.shown.end {
-            self.push(text, Style::PLAIN);
+            // An entity such as `&#27;` decodes to a control character after the source was cleaned.
+            self.push(&visible(text), Style::PLAIN);
         }
     }
 
@@ -226,7 +232,7 @@ impl<'a> Inline<'a> {
                             Some(part) if in_place => {
                                 self.verbatim(range.start + part.start..range.start + part.end);
                             }
-                            Some(part) => self.push(&html[part], Style::PLAIN),
+                            Some(part) => self.push(&visible(&html[part]), Style::PLAIN),
                         }
                     }
                 }
@@ -291,10 +297,12 @@ impl<'a> Inline<'a> {
     }
 
     fn push_linked(&mut self, words: &str, extra: Style, link: Option<LinkId>) {
+        if words.is_empty() {
+            return;
+        }
         self.settle_break(words);
         let style = self.style() | extra;
-        // An entity such as `&#27;` decodes to a control character after the source was cleaned.
-        self.text.push_prose(&visible(words), style, link);
+        self.text.push_prose(words, style, link);
     }
 
     /// A soft break is a space, except between two Han characters.

@@ -141,10 +141,14 @@ impl<'a> Builder<'a> {
             _ => self.end_tight(),
         }
         match tag {
-            Tag::Paragraph | Tag::HtmlBlock => self.text = Collecting::Block,
+            Tag::Paragraph | Tag::HtmlBlock => {
+                self.text = Collecting::Block;
+                self.inline.expect(range.len());
+            }
             Tag::Heading { .. } => {
                 self.text = Collecting::Block;
-                self.heading = Some(String::new());
+                self.inline.expect(range.len());
+                self.heading = Some(String::with_capacity(range.len()));
             }
             Tag::BlockQuote(_) => self.tree.start_quote(),
             Tag::FootnoteDefinition(label) => self.tree.start_footnote(visible_line(&label)),

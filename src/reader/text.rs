@@ -84,16 +84,26 @@ impl Text {
 
     /// Adds words whose runs of white space count as one space, and as none at the start of a line.
     pub(super) fn push_prose(&mut self, words: &str, style: Style, link: Option<LinkId>) {
-        let mut rest = words;
-        while !rest.is_empty() {
-            let word_end = rest.find(is_space).unwrap_or(rest.len());
-            let (word, tail) = rest.split_at(word_end);
-            self.push(word, style, link);
-            rest = tail.trim_start_matches(is_space);
-            if !tail.is_empty() && !self.content.is_empty() && !self.content.ends_with([' ', '\n']) {
-                self.push(" ", style, link);
+        let mut spaced = self.content.is_empty() || self.content.ends_with([' ', '\n']);
+        let mut start = 0;
+        for (i, byte) in words.bytes().enumerate() {
+            // The no-break spaces are not ASCII and stay.
+            let space = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+            if space && (spaced || byte != b' ') {
+                self.push(&words[start..i], style, link);
+                if !spaced {
+                    self.push(" ", style, link);
+                }
+                start = i + 1;
             }
+            spaced = space;
         }
+        self.push(&words[start..], style, link);
+    }
+
+    /// Makes room for this many bytes.
+    pub(super) fn reserve(&mut self, bytes: usize) {
+        self.content.reserve(bytes);
     }
 
     /// Adds another text with its styles.
@@ -158,11 +168,6 @@ impl Text {
             Some(Span { text: text.to_owned(), style: run.style | extra, link: run.link })
         })
     }
-}
-
-/// White space that may be squeezed; the no-break spaces are not.
-fn is_space(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\r')
 }
 
 fn cluster_end(text: &str, at: usize) -> usize {

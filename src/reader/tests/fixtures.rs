@@ -76,6 +76,7 @@ fn line_endings_fences_and_underlined_titles() {
     shows("a\tb\n\n\tcode\tx", 40, "a b\n\n  code    x");
     shows("", 40, "");
     shows("一行\n接一行 and\nLatin", 40, "一行接一行 and Latin");
+    shows("一行\n[[a|接]]**一**\n行", 40, "一行接一行");
     shows("hard  \nbreak\\\nhere", 40, "hard\nbreak\nhere");
 }
 

@@ -23,7 +23,7 @@ use clap::{Parser, Subcommand};
 
 use crate::lang::Lang;
 use crate::library::{Library, Source};
-use crate::paths::Paths;
+use crate::paths::{DATA_VARIABLE, Paths};
 
 /// Usage or set-up is wrong.
 pub(crate) const USAGE: u8 = 2;
@@ -32,8 +32,8 @@ pub(crate) const USAGE: u8 = 2;
 #[derive(Debug, Parser)]
 #[command(name = "infralab", version, about, disable_help_subcommand = true)]
 struct Cli {
-    /// Directory for progress, runs and the engine [default: the XDG data directory]
-    #[arg(long, global = true, env = "INFRALAB_DATA", value_name = "DIR")]
+    /// Directory for progress, runs and the engine [default: INFRALAB_DATA, else the XDG data directory]
+    #[arg(long, global = true, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Read notes and terms from this directory instead of the built-in text
     #[arg(long, global = true, value_name = "DIR")]
@@ -98,7 +98,8 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let lang = Lang::from_env(|k| std::env::var(k).ok());
-    let paths = || Paths::new(cli.data.as_deref());
+    let data = cli.data.clone().or_else(|| std::env::var_os(DATA_VARIABLE).map(PathBuf::from));
+    let paths = || Paths::new(data.as_deref());
     let source = cli.content.clone().map_or(Source::Embedded, Source::Directory);
     let library = || Library::load(&source);
     Ok(match cli.command {

@@ -73,6 +73,10 @@ pub fn run(options: Options) -> anyhow::Result<()> {
 async fn async_run(options: Options) -> anyhow::Result<()> {
     let (inbox, mut messages) = mpsc::channel(INBOX);
     let library = Arc::new(crate::library::Library::load(&options.source));
+    // Before the terminal is taken: a signal that comes any later must give it back.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
     let mut screen = Screen::enter()?;
     let theme = Theme::from_env(|k| std::env::var(k).ok());
     let mut app = App::new(Arc::clone(&library), options.lang, theme, Screen::size());
@@ -87,9 +91,6 @@ async fn async_run(options: Options) -> anyhow::Result<()> {
     let mut tick = interval(TICK);
     frame.set_missed_tick_behavior(MissedTickBehavior::Delay);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
     while !app.quit {
         let msg = tokio::select! {
             biased;

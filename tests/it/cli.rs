@@ -36,18 +36,6 @@ fn without_a_terminal_the_screens_say_so_in_one_line() {
 }
 
 #[test]
-fn without_a_home_progress_says_what_to_do() {
-    let output = Command::new(env!("CARGO_BIN_EXE_infralab"))
-        .args(["progress", "export"])
-        .env_clear()
-        .output()
-        .expect("the program runs");
-    let (code, _, err) = told(&output);
-    assert_eq!(code, 2);
-    assert!(err.contains("--data"), "{err}");
-}
-
-#[test]
 fn an_unreadable_data_directory_is_told() {
     let dir = tempfile::tempdir().expect("temp dir");
     let file = dir.path().join("file");

@@ -48,10 +48,33 @@ fn control_c_and_signals_restore_the_terminal() {
 
 #[test]
 fn a_terminal_that_goes_away_ends_the_program() {
-    let (mut terminal, _data) = start(Some((80, 24)), &[]);
-    terminal.wait_for("Next to read");
-    terminal.hang_up();
-    terminal.exit();
+    // `script` holds the terminal in which the program runs; without it the terminal is gone, as when ssh drops.
+    let data = tempfile::tempdir().expect("temp dir");
+    let command = format!("{PROGRAM} --data {}", data.path().display());
+    let mut outer = Terminal::start("script", &["-qec", &command, "/dev/null"], Some((80, 24)), &[]);
+    outer.wait_for("Next to read");
+    let program = process_with(data.path().to_str().expect("UTF-8"), outer.pid());
+    kill_process(Pid::from_raw(outer.pid() as i32).expect("pid"), Signal::KILL).expect("kill");
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while std::path::Path::new(&format!("/proc/{program}/cmdline")).exists() {
+        assert!(std::time::Instant::now() < end, "process {program} outlives its terminal");
+        std::thread::yield_now();
+    }
+}
+
+/// The newest process, other than `not`, that has `argument` as one of its arguments.
+fn process_with(argument: &str, not: u32) -> u32 {
+    std::fs::read_dir("/proc")
+        .expect("/proc")
+        .flatten()
+        .filter_map(|e| e.file_name().to_str()?.parse().ok())
+        .filter(|pid| *pid != not)
+        .filter(|pid: &u32| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.split(|b| *b == 0).any(|a| a == argument.as_bytes())
+        })
+        .max()
+        .expect("the program runs")
 }
 
 #[test]
@@ -90,7 +113,12 @@ fn a_note_is_read_searched_for_in_both_languages_and_a_term_marked() {
     terminal.wait_for("words, Chinese or English");
     terminal.send("显存");
     terminal.wait_for("GPU memory");
-    terminal.send("\x1b\x1b4");
+    // One at a time: two escapes in one read are another key.
+    terminal.send("\x1b");
+    terminal.wait_for("words, Chinese or English");
+    terminal.send("\x1b");
+    terminal.wait_for("Next to read");
+    terminal.send("4");
     terminal.wait_for("filter:");
     terminal.send("\x1b[15~");
     terminal.wait_for("✓ known");

@@ -12,8 +12,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The program and its screen.
 pub(crate) struct Terminal {
     child: Box<dyn Child + Send + Sync>,
-    master: Option<Box<dyn MasterPty + Send>>,
-    writer: Option<Box<dyn Write + Send>>,
+    master: Box<dyn MasterPty + Send>,
+    writer: Box<dyn Write + Send>,
     output: Receiver<Vec<u8>>,
     parser: vt100::Parser,
     /// Every byte that the program wrote.
@@ -56,13 +56,12 @@ impl Terminal {
             columns.try_into().expect("columns"),
             0,
         );
-        Self { child, master: Some(pty.master), writer: Some(writer), output, parser, bytes: Vec::new() }
+        Self { child, master: pty.master, writer, output, parser, bytes: Vec::new() }
     }
 
     /// Sends keys as a terminal would.
     pub(crate) fn send(&mut self, keys: &str) {
-        let writer = self.writer.as_mut().expect("an open terminal");
-        writer.write_all(keys.as_bytes()).and_then(|()| writer.flush()).expect("the program reads");
+        self.writer.write_all(keys.as_bytes()).and_then(|()| self.writer.flush()).expect("the program reads");
     }
 
     /// Waits until the screen satisfies `wanted`.
@@ -95,7 +94,7 @@ impl Terminal {
     /// Gives the terminal another size.
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
-        self.master.as_ref().expect("an open terminal").resize(size).expect("resize");
+        self.master.resize(size).expect("resize");
         self.parser.screen_mut().set_size(
             rows.try_into().expect("rows"),
             columns.try_into().expect("columns"),
@@ -105,12 +104,6 @@ impl Terminal {
     /// Process id of the program.
     pub(crate) fn pid(&self) -> u32 {
         self.child.process_id().expect("a process")
-    }
-
-    /// Closes the terminal under the program, as a dropped connection does.
-    pub(crate) fn hang_up(&mut self) {
-        self.writer = None;
-        self.master = None;
     }
 
     /// Waits for the end of the program, reading what it still writes.

@@ -54,7 +54,7 @@ fn a_worker_that_is_killed_or_speaks_another_version_is_told() {
     let (output, _data) = run_with(&format!("echo '{HELLO}'; kill -9 $$"));
     assert!(record(&output)["failure"]["why"].as_str().is_some_and(|w| w.contains("signal 9")));
     let other = HELLO.replace("\"protocol\":1", "\"protocol\":77");
-    let (output, _data) = run_with(&format!("echo '{other}'; read x; sleep 100 & wait"));
+    let (output, _data) = run_with(&format!("echo '{other}'; exec sleep 1000"));
     assert!(record(&output)["failure"]["why"].as_str().is_some_and(|w| w.contains("77")));
 }
 

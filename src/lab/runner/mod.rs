@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use infralab_labs::clock::mono_ns;
-use infralab_labs::protocol::{Event, Failure, Request, RunRequest};
+use infralab_labs::protocol::{Event, Failure, PROTOCOL_VERSION, Request, RunRequest};
 use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
 
@@ -75,8 +75,8 @@ fn start_with_timeout(
     let (hello_tx, hello_rx) = mpsc::channel();
     let readers = [
         stdout.map(|out| {
-            let sink = Arc::clone(&sink);
-            std::thread::spawn(move || read_events(out, &sink, &hello_tx))
+            let (sink, shared) = (Arc::clone(&sink), Arc::clone(&shared));
+            std::thread::spawn(move || read_events(out, &sink, &shared, &hello_tx))
         }),
         stderr.map(|err| {
             let sink = Arc::clone(&sink);
@@ -92,13 +92,8 @@ fn start_with_timeout(
 impl LabHandle {
     /// Asks the worker to stop; after [`STOP_GRACE`] its process group is killed. Returns at once.
     pub fn stop(&self) {
-        let shared = Arc::clone(&self.shared);
-        shared.send(&Request::Stop);
-        std::thread::spawn(move || {
-            if !shared.wait_for_exit(STOP_GRACE) {
-                shared.kill();
-            }
-        });
+        self.shared.send(&Request::Stop);
+        self.shared.end_within(STOP_GRACE);
     }
 
     /// Asks the worker to stop, waits for its end, kills it after [`STOP_GRACE`].
@@ -127,6 +122,16 @@ impl Shared {
             line.push('\n');
             let _ = pipe.write_all(line.as_bytes()).and_then(|()| pipe.flush());
         }
+    }
+
+    /// Kills the group unless it ends by itself within `grace`; returns at once.
+    fn end_within(self: &Arc<Self>, grace: Duration) {
+        let shared = Arc::clone(self);
+        std::thread::spawn(move || {
+            if !shared.wait_for_exit(grace) {
+                shared.kill();
+            }
+        });
     }
 
     fn kill(&self) {
@@ -169,11 +174,17 @@ fn watch_for_hello(shared: Arc<Shared>, hello: mpsc::Receiver<()>, timeout: Dura
     });
 }
 
-fn read_events(out: impl Read, sink: &Sink, hello: &mpsc::Sender<()>) {
+fn read_events(out: impl Read, sink: &Sink, shared: &Arc<Shared>, hello: &mpsc::Sender<()>) {
     each_line(out, |line| match serde_json::from_str::<Event>(&line) {
         Ok(event) => {
             if matches!(event, Event::Hello(_)) {
                 let _ = hello.send(());
+            }
+            match &event {
+                // Whatever it would do next is not what this program asked for.
+                Event::Hello(hello) if hello.protocol != PROTOCOL_VERSION => shared.end_within(Duration::ZERO),
+                Event::Done { .. } | Event::Failed(_) => shared.end_within(STOP_GRACE),
+                _ => {}
             }
             sink(LabEvent::Worker(event));
         }

@@ -65,6 +65,13 @@ fn nonsense_on_stdout_becomes_log_lines_with_controls_made_visible() {
 }
 
 #[test]
+fn a_worker_that_is_done_but_does_not_end_is_ended() {
+    let script = r#"echo '{"type":"done","stopped":false,"mono_ns":1}'; exec sleep 1000"#;
+    let (_handle, rx) = run(script, HELLO_TIMEOUT);
+    assert_eq!(exit_of(&all(&rx)).signal, Some(9));
+}
+
+#[test]
 fn a_line_without_end_does_not_eat_the_memory() {
     let (_handle, rx) = run("head -c 3000000 /dev/zero | tr '\\0' x", HELLO_TIMEOUT);
     let longest = all(&rx).iter().map(|e| if let LabEvent::Log { line } = e { line.len() } else { 0 }).max();

@@ -39,8 +39,8 @@ pub struct InstallArgs {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-    /// Use the LibTorch 2.11.0 in this directory instead of downloading one
-    #[arg(long, value_name = "DIR", env = engine::LIBTORCH_VARIABLE, conflicts_with_all = ["cpu", "gpu"])]
+    /// Use the LibTorch 2.11.0 in this directory instead of downloading one [env: INFRALAB_LIBTORCH]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["cpu", "gpu"])]
     libtorch: Option<PathBuf>,
     /// Leave the GPU libraries out, even where a GPU answers
     #[arg(long, conflicts_with = "gpu")]
@@ -109,7 +109,14 @@ fn install(paths: &Paths, args: &InstallArgs) -> anyhow::Result<ExitCode> {
         (_, true) => Devices::Gpu,
         _ => Devices::Auto,
     };
-    let options = Options { libtorch: args.libtorch.clone(), devices };
+    // Not left to clap, for which an empty variable would be an error and a set one would conflict with --cpu.
+    let from_environment = || match devices {
+        Devices::Auto => {
+            std::env::var_os(engine::LIBTORCH_VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from)
+        }
+        Devices::Cpu | Devices::Gpu => None,
+    };
+    let options = Options { libtorch: args.libtorch.clone().or_else(from_environment), devices };
     let host = Host::here();
     let plan = engine::plan(paths, &options, &host)?;
     let asks = !plan.is_empty() && !args.yes;
@@ -200,7 +207,7 @@ fn answered(hello: &Hello, set: Set) -> Vec<String> {
     let memory = device.total_memory_bytes.map_or(String::new(), |bytes| format!(", {}", binary(bytes)));
     lines.push(match device.kind {
         DeviceKind::Cuda => {
-            format!("Labs run on {}{memory} ({} CUDA devices).", device.name, hello.cuda_devices)
+            format!("Labs run on {}{memory} (CUDA devices: {}).", device.name, hello.cuda_devices)
         }
         DeviceKind::Cpu => {
             format!("Labs run on the CPU: {}{memory}, {} threads.", device.name, hello.cpu_threads)

@@ -111,7 +111,11 @@ fn size() -> Option<(u16, u16)> {
     if !out.is_terminal() {
         return None;
     }
-    rustix::termios::tcgetwinsize(out).ok().map(|size| (size.ws_col, size.ws_row))
+    // 0 means that the terminal does not know.
+    rustix::termios::tcgetwinsize(out)
+        .ok()
+        .filter(|size| size.ws_col > 0)
+        .map(|size| (size.ws_col, size.ws_row))
 }
 
 fn terminal(size: Option<(u16, u16)>, environment: impl Fn(&str) -> Option<String>) -> Check {
@@ -128,7 +132,7 @@ fn terminal(size: Option<(u16, u16)>, environment: impl Fn(&str) -> Option<Strin
     };
     let kind = format!("TERM={}, {colours}", term.as_deref().unwrap_or("(not set)"));
     let Some((columns, rows)) = size else {
-        return ok(name, format!("output is not a terminal; {kind}"));
+        return ok(name, format!("size unknown, output is not a terminal; {kind}"));
     };
     let found = format!("{columns}×{rows}, {kind}");
     if term.as_deref().is_none_or(|term| term == "dumb") {

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, bail};
 use infralab_labs::protocol::{DeviceKind, Hello};
 
-use super::install_progress::{Display, gib, mb};
+use super::install_progress::{Display, binary, mb};
 use crate::{
     engine::{
         self, Cancel, Devices, DriverVerdict, Engine, EngineState, Host, Interrupted, LIBTORCH_VERSION,
@@ -39,8 +39,8 @@ pub(super) struct InstallArgs {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-    /// Use the LibTorch 2.11.0 in this directory instead of downloading one
-    #[arg(long, value_name = "DIR", env = engine::LIBTORCH_VARIABLE, conflicts_with_all = ["cpu", "gpu"])]
+    /// Use the LibTorch 2.11.0 in this directory instead of downloading one [env: INFRALAB_LIBTORCH]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["cpu", "gpu"])]
     libtorch: Option<PathBuf>,
     /// Leave the GPU libraries out, even where a GPU answers
     #[arg(long, conflicts_with = "gpu")]
@@ -109,14 +109,25 @@ fn install(paths: &Paths, args: &InstallArgs) -> anyhow::Result<ExitCode> {
         (_, true) => Devices::Gpu,
         _ => Devices::Auto,
     };
-    let options = Options { libtorch: args.libtorch.clone(), devices };
+    // Not left to clap, for which an empty variable would be an error and a set one would conflict with --cpu.
+    let from_environment = || match devices {
+        Devices::Auto => {
+            std::env::var_os(engine::LIBTORCH_VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from)
+        }
+        Devices::Cpu | Devices::Gpu => None,
+    };
+    let options = Options { libtorch: args.libtorch.clone().or_else(from_environment), devices };
     let host = Host::here();
     let plan = engine::plan(paths, &options, &host)?;
+    let asks = !plan.is_empty() && !args.yes;
+    if asks {
+        someone_to_ask()?;
+    }
     let mut err = std::io::stderr();
     for line in announce(&plan) {
         writeln!(err, "{line}")?;
     }
-    if !plan.is_empty() && !args.yes && !agreed("Continue?")? {
+    if asks && !agreed("Continue?")? {
         writeln!(err, "Nothing was changed.")?;
         return Ok(ExitCode::from(1));
     }
@@ -158,12 +169,12 @@ fn announce(plan: &Plan) -> Vec<String> {
         for package in &plan.packages {
             lines.push(format!("  {:<32} {:>9}", package.requirement(), mb(package.download_bytes)));
         }
-        let free = plan.free_bytes().map_or(String::new(), |free| format!(", {} are free", gib(free)));
+        let free = plan.free_bytes().map_or(String::new(), |free| format!(", {} are free", binary(free)));
         lines.push(format!(
             "Downloads {}; takes {} on disk, {} while it installs{free}.",
             mb(plan.download_bytes()),
-            gib(plan.installed_bytes()),
-            gib(plan.needed_bytes())
+            binary(plan.installed_bytes()),
+            binary(plan.needed_bytes())
         ));
     }
     if let Some(build) = &plan.build {
@@ -193,10 +204,10 @@ fn answered(hello: &Hello, set: Set) -> Vec<String> {
         hello.libtorch,
         hello.cudnn.as_ref().map_or(String::new(), |version| format!(", cuDNN {version}"))
     )];
-    let memory = device.total_memory_bytes.map_or(String::new(), |bytes| format!(", {}", gib(bytes)));
+    let memory = device.total_memory_bytes.map_or(String::new(), |bytes| format!(", {}", binary(bytes)));
     lines.push(match device.kind {
         DeviceKind::Cuda => {
-            format!("Labs run on {}{memory} ({} CUDA devices).", device.name, hello.cuda_devices)
+            format!("Labs run on {}{memory} (CUDA devices: {}).", device.name, hello.cuda_devices)
         }
         DeviceKind::Cpu => {
             format!("Labs run on the CPU: {}{memory}, {} threads.", device.name, hello.cpu_threads)
@@ -218,10 +229,13 @@ fn remove(paths: &Paths, yes: bool) -> anyhow::Result<ExitCode> {
         writeln!(err, "There is no engine in {}.", removal.directory.display())?;
         return Ok(ExitCode::SUCCESS);
     }
-    writeln!(err, "Deletes {} in {}:", gib(removal.total_bytes()), removal.directory.display())?;
+    if !yes {
+        someone_to_ask()?;
+    }
+    writeln!(err, "Deletes {} in {}:", binary(removal.total_bytes()), removal.directory.display())?;
     for (path, bytes) in &removal.entries {
         let name = path.file_name().unwrap_or_default().display().to_string();
-        writeln!(err, "  {name:<24} {:>10}", gib(*bytes))?;
+        writeln!(err, "  {name:<24} {:>10}", binary(*bytes))?;
     }
     if let Some(kept) = &removal.kept {
         writeln!(err, "The LibTorch in {} is not infralab's and stays.", kept.display())?;
@@ -231,16 +245,21 @@ fn remove(paths: &Paths, yes: bool) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(1));
     }
     engine::remove(&removal)?;
-    writeln!(std::io::stdout().lock(), "Deleted; {} are free again.", gib(removal.total_bytes()))?;
+    writeln!(std::io::stdout().lock(), "Deleted; {} are free again.", binary(removal.total_bytes()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks on the terminal. Without one there is nobody to ask, which is an error of usage.
+/// Without a terminal there is nobody to ask, which is an error of usage.
+fn someone_to_ask() -> anyhow::Result<()> {
+    if !std::io::stdin().is_terminal() {
+        bail!("this needs consent and the input is not a terminal; add --yes to go on without a question");
+    }
+    Ok(())
+}
+
+/// Asks on the terminal.
 fn agreed(question: &str) -> anyhow::Result<bool> {
     let stdin = std::io::stdin();
-    if !stdin.is_terminal() {
-        bail!("not asked for consent: the input is not a terminal; add --yes to go on without a question");
-    }
     let mut err = std::io::stderr();
     write!(err, "{question} [y/N] ")?;
     err.flush()?;
@@ -283,6 +302,6 @@ mod tests {
         if std::io::stdin().is_terminal() {
             return;
         }
-        assert!(agreed("Continue?").expect_err("nobody to ask").to_string().contains("--yes"));
+        assert!(someone_to_ask().expect_err("nobody to ask").to_string().contains("--yes"));
     }
 }

@@ -70,7 +70,9 @@ impl Display {
     fn passing(&mut self, out: &mut impl Write, text: &str, pct: Option<u64>) -> io::Result<()> {
         if self.terminal {
             // A line that wraps could not be drawn over; asked anew each time, since a window can shrink.
-            let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(80, |size| size.ws_col);
+            // Some pseudo-terminals say 0, which means that they do not know.
+            let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col);
+            let columns = if columns == 0 { 80 } else { columns };
             write!(out, "\r\x1b[K{}", cut(&plain(text), usize::from(columns).saturating_sub(1)))?;
             self.drawn = true;
             return out.flush();
@@ -112,9 +114,10 @@ pub(super) fn mb(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
-/// Bytes as `1.26 GiB` (2³⁰), the unit of disks and memory.
-pub(super) fn gib(bytes: u64) -> String {
-    format!("{:.2} GiB", bytes as f64 / f64::from(1 << 30))
+/// Bytes as `1.26 GiB` (2³⁰) or `3.2 MiB` (2²⁰), the units of disks and memory.
+pub(super) fn binary(bytes: u64) -> String {
+    let mib = bytes as f64 / f64::from(1 << 20);
+    if mib < 1024.0 { format!("{mib:.1} MiB") } else { format!("{:.2} GiB", mib / 1024.0) }
 }
 
 fn duration(time: Duration) -> String {

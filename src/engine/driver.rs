@@ -2,7 +2,7 @@
 
 use std::{sync::mpsc, time::Duration};
 
-use nvml_wrapper::Nvml;
+use nvml_wrapper::{Nvml, error::NvmlError};
 use serde::Serialize;
 
 /// Oldest driver for the CUDA 13.0 that the LibTorch wheel is built with.
@@ -71,7 +71,10 @@ impl Driver {
     fn ask_nvml() -> Self {
         let nvml = match load_nvml() {
             Ok(nvml) => nvml,
-            Err(error) => return Self::absent(format!("NVML (libnvidia-ml.so.1) did not load: {error}")),
+            Err(NvmlError::LibloadingError(error)) => {
+                return Self::absent(format!("no NVIDIA driver is visible ({error})"));
+            }
+            Err(error) => return Self::absent(format!("the NVIDIA driver does not answer: {error}")),
         };
         let version = nvml.sys_driver_version().ok();
         let mut gpus = Vec::new();
@@ -113,7 +116,7 @@ impl Driver {
     }
 }
 
-fn load_nvml() -> Result<Nvml, nvml_wrapper::error::NvmlError> {
+fn load_nvml() -> Result<Nvml, NvmlError> {
     // WSL keeps the library outside the loader's path unless its installer added it.
     Nvml::init().or_else(|first| {
         let wsl = std::ffi::OsStr::new("/usr/lib/wsl/lib/libnvidia-ml.so.1");

@@ -142,7 +142,8 @@ impl Host {
     /// A cargo that is new enough for the worker.
     pub fn cargo(&self) -> Result<Tool, Fault> {
         let minimum = env!("CARGO_PKG_RUST_VERSION");
-        let next = "Install or update Rust (https://rustup.rs, then `rustup update stable`).";
+        let next = "Install or update Rust (https://rustup.rs, then `rustup update stable`), \
+                    or name a worker that was built elsewhere in INFRALAB_WORKER.";
         let missing = || Fault::new("cargo is missing", "the worker is built here, which needs Rust", next);
         let path = self.find(OsStr::new("cargo")).ok_or_else(missing)?;
         let version = self.version_line(&path)?;

@@ -1,5 +1,5 @@
 //! The engine of the labs: LibTorch, and the worker built against it. Finds them ([`Engine::locate`]), installs them
-//! ([`plan`](plan::plan) then [`install`](install::install)), removes them ([`removal`]). Prints nothing and asks
+//! ([`plan`](fn@plan) then [`install`](fn@install)), removes them ([`plan_removal`], [`remove`]). Prints nothing and asks
 //! nothing: callers show the plan, ask, and draw the [`Progress`].
 
 mod build;

@@ -39,19 +39,8 @@ impl Screen {
             before(info);
         }));
         take().context("the terminal cannot be put into raw mode")?;
-        // From here on a failure must give it back: the guard exists before anything else is tried.
-        let size = crossterm::terminal::size().unwrap_or((0, 0));
-        let viewport = if usable(size.0, size.1) == size {
-            Viewport::Fullscreen
-        } else {
-            Viewport::Fixed(Rect::new(0, 0, ASSUMED.0, ASSUMED.1))
-        };
-        let backend = CrosstermBackend::new(io::stdout());
-        match Terminal::with_options(backend, TerminalOptions { viewport }) {
-            Ok(mut terminal) => {
-                let _ = terminal.clear();
-                Ok(Self { terminal })
-            }
+        match fresh() {
+            Ok(terminal) => Ok(Self { terminal }),
             Err(error) => {
                 give_back();
                 Err(error).context("the terminal cannot be drawn on")
@@ -70,9 +59,14 @@ impl Screen {
         Ok(())
     }
 
-    /// Forgets what is on the screen, so that the next frame is drawn whole.
+    /// Forgets what is on the screen, so that the next frame is drawn whole. `Terminal::clear` would ask the terminal
+    /// where its cursor is, and wait two seconds for one that does not answer.
     pub(super) fn clear(&mut self) {
-        let _ = self.terminal.clear();
+        use crossterm::terminal::{Clear, ClearType};
+        let _ = execute!(io::stdout(), Clear(ClearType::All));
+        if let Ok(terminal) = fresh() {
+            self.terminal = terminal;
+        }
     }
 
     /// Gives the terminal back, stops this process until `fg`, takes the terminal again.
@@ -88,6 +82,17 @@ impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
     }
+}
+
+/// A terminal that believes its screen to be blank.
+fn fresh() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
+    let size = crossterm::terminal::size().unwrap_or((0, 0));
+    let viewport = if usable(size.0, size.1) == size {
+        Viewport::Fullscreen
+    } else {
+        Viewport::Fixed(Rect::new(0, 0, ASSUMED.0, ASSUMED.1))
+    };
+    Terminal::with_options(CrosstermBackend::new(io::stdout()), TerminalOptions { viewport })
 }
 
 fn take() -> io::Result<()> {

@@ -24,6 +24,8 @@ fn assert_restored(terminal: &Terminal) {
 fn it_opens_and_q_leaves_the_terminal_as_it_was() {
     let (mut terminal, _data) = start(Some((80, 24)), &[]);
     terminal.wait_for("Next to read");
+    let asked = terminal.bytes.windows(4).any(|w| w == b"\x1b[6n" || w == b"\x1b]11");
+    assert!(!asked, "nothing is asked of a terminal that may never answer");
     terminal.send("q");
     assert!(terminal.exit().success());
     assert_restored(&terminal);

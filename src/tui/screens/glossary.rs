@@ -137,10 +137,13 @@ impl Glossary {
                 lines.push(Line::styled(format!(" {}", term.layer.name(lang)), theme.style(Role::Dim)));
             }
             let (glyph, style) = theme.mark(core.progress.term(&term.id));
+            let other = term.name(lang.other());
             let line = Line::from(vec![
                 Span::raw("  "),
                 Span::styled(glyph, style),
-                Span::raw(format!(" {}", term.name(lang))),
+                Span::raw(format!(" {} ", term.name(lang))),
+                // Practitioners say the English name in a Chinese sentence, and the other way round.
+                Span::styled(if other == term.name(lang) { "" } else { other }, theme.style(Role::Dim)),
             ]);
             if at == self.cursor.at() {
                 selected_line = lines.len();

@@ -220,9 +220,8 @@ impl Reader {
             (100 * shown).checked_div(l.rows.len()).unwrap_or(100).min(100)
         });
         let mut head = vec![Span::styled(format!("  {title}"), theme.style(Role::Accent))];
-        if self.marked().is_some() {
-            let word = mark.map_or("", |m| mark_word(m, core.lang));
-            head.push(Span::styled(format!("  {glyph} {word}"), style));
+        if let Some(mark) = mark {
+            head.push(Span::styled(format!("  {glyph} {}", mark_word(mark, core.lang)), style));
         }
         let [first, second] = [Rect { height: 1, ..area }, Rect { y: area.y + 1, height: 1, ..area }];
         frame.render_widget(Line::from(head), first);

@@ -152,6 +152,19 @@ fn a_recording_plays_at_its_own_pace() {
 }
 
 #[test]
+fn a_run_of_the_history_is_shown_as_it_ended() {
+    let mut app = app((120, 40), Lang::En);
+    let events = recorded();
+    let LabEvent::Header(header) = events[0].clone() else { panic!("a header") };
+    let place = Place::File("run.jsonl".into());
+    app.update(Msg::History(vec![Listed { header, record: None, place: place.clone() }]));
+    let effects = press(&mut app, "6 Enter");
+    assert!(effects.contains(&Effect::LoadRun { place, play: false }), "{effects:?}");
+    app.update(Msg::RunLoaded { events, play_from_ns: None });
+    assert!(drawn(&app).contains("completed") && drawn(&app).contains("RECORDING"));
+}
+
+#[test]
 fn readings_are_drawn_only_where_they_are_shown() {
     let mut app = app((80, 24), Lang::En);
     app.dirty = false;

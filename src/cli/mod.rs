@@ -1,0 +1,3 @@
+//! One file per command; the only place that prints.
+
+pub mod search;

@@ -31,7 +31,8 @@ fn main() {
         ("run", "C.UTF-8", &["6", "\r", "\x1b[C"], "completed"),
     ];
     for (name, locale, keys, complete) in pictures {
-        let mut terminal = Terminal::start(program, &["--data", &data], Some((COLUMNS, ROWS)), &[("LANG", locale)]);
+        let mut terminal =
+            Terminal::start(program, &["--data", &data], Some((COLUMNS, ROWS)), &[("LANG", locale)]);
         terminal.wait_for("infralab");
         terminal.wait_for("LibTorch");
         for key in keys {
@@ -106,8 +107,8 @@ fn svg(screen: &vt100::Screen) -> String {
 /// The 16 colours that every terminal defines, as a usual dark scheme shows them.
 fn colour(colour: vt100::Color, default: &str) -> String {
     const PALETTE: [&str; 16] = [
-        "#000000", "#cd3131", "#0dbc79", "#c8a000", "#3b78ff", "#bc3fbc", "#11a8cd", "#d0d0d0", "#777777", "#f14c4c",
-        "#23d18b", "#f5f543", "#6aa0ff", "#d670d6", "#29b8db", "#ffffff",
+        "#000000", "#cd3131", "#0dbc79", "#c8a000", "#3b78ff", "#bc3fbc", "#11a8cd", "#d0d0d0", "#777777",
+        "#f14c4c", "#23d18b", "#f5f543", "#6aa0ff", "#d670d6", "#29b8db", "#ffffff",
     ];
     match colour {
         vt100::Color::Default => default.to_owned(),

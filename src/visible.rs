@@ -26,7 +26,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
             c if is_hidden(c) => {
                 // Writing to a string cannot fail.
                 let _ = write!(out, "<U+{:04X}>", u32::from(c));
-            },
+            }
             c => out.push(c),
         }
     }

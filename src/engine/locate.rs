@@ -68,7 +68,9 @@ impl std::fmt::Display for EngineState {
         match self {
             Self::Absent { why } => write!(f, "no LibTorch: {why}; `infralab engine install` gets it"),
             Self::NoWorker { why, .. } => write!(f, "no worker: {why}; `infralab engine install` builds it"),
-            Self::Ready(Ready { libtorch: Some(libtorch), set, .. }) => write!(f, "LibTorch {} ({set})", libtorch.version),
+            Self::Ready(Ready { libtorch: Some(libtorch), set, .. }) => {
+                write!(f, "LibTorch {} ({set})", libtorch.version)
+            }
             Self::Ready(ready) => write!(f, "worker {}", ready.worker.display()),
         }
     }

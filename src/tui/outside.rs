@@ -35,7 +35,11 @@ pub(super) struct Outside {
 
 impl Outside {
     /// Starts what answers by itself: readings, the search index, the engine's state, marks and runs.
-    pub(super) fn start(paths: Paths, library: Arc<Library>, inbox: mpsc::Sender<Msg>) -> anyhow::Result<Self> {
+    pub(super) fn start(
+        paths: Paths,
+        library: Arc<Library>,
+        inbox: mpsc::Sender<Msg>,
+    ) -> anyhow::Result<Self> {
         let sampler = {
             let inbox = inbox.clone();
             Sampler::start(

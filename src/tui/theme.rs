@@ -102,7 +102,6 @@ impl Theme {
         }
     }
 
-
     /// Colours for the curves of a chart, in turn; told apart by marker and legend as well.
     pub(super) fn curve(self, i: usize) -> Style {
         let dark = [Color::Cyan, Color::Yellow, Color::Green, Color::Magenta, Color::LightRed];

@@ -47,7 +47,12 @@ fn an_unreadable_data_directory_is_told() {
 
 #[test]
 fn search_answers_in_both_languages_and_joins_them() {
-    for (query, id) in [("显存", "gpu-memory"), ("gpu memory", "gpu-memory"), ("KV缓存", "kv-cache"), ("OOM", "out-of-memory")] {
+    for (query, id) in [
+        ("显存", "gpu-memory"),
+        ("gpu memory", "gpu-memory"),
+        ("KV缓存", "kv-cache"),
+        ("OOM", "out-of-memory"),
+    ] {
         let (code, out, err) = in_temp(&["search", query, "--json"]);
         assert_eq!(code, 0, "{query}: {err}");
         let found: Value = serde_json::from_str(&out).expect("one object");
@@ -73,7 +78,9 @@ fn notes_are_listed_and_shown() {
     assert_eq!(code, 0);
     let ids: Vec<String> = out
         .lines()
-        .map(|l| serde_json::from_str::<Value>(l).expect("an object a line")["id"].as_str().expect("id").to_owned())
+        .map(|l| {
+            serde_json::from_str::<Value>(l).expect("an object a line")["id"].as_str().expect("id").to_owned()
+        })
         .collect();
     assert!(ids.len() >= 6, "{ids:?}");
     for lang in ["en", "zh"] {
@@ -148,7 +155,10 @@ fn one_reading_of_the_machine_is_one_object_and_missing_is_null() {
     assert!(host["cpu_pct"].as_f64().is_some_and(|p| (0.0..=100.0).contains(&p)), "{out}");
     let gpus = object["snapshot"]["gpus"].as_array().expect("gpus");
     if gpus.is_empty() {
-        assert!(object["machine"]["gpu_absent_because"].as_str().is_some_and(|w| w.contains("libnvidia-ml")), "{out}");
+        assert!(
+            object["machine"]["gpu_absent_because"].as_str().is_some_and(|w| w.contains("libnvidia-ml")),
+            "{out}"
+        );
     }
 }
 

@@ -92,17 +92,20 @@ fn the_attention_lab_runs_for_real_at_tiny() {
         .expect("the program runs");
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
-    let events: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).expect("an object a line")).collect();
+    let events: Vec<Value> =
+        text.lines().map(|l| serde_json::from_str(l).expect("an object a line")).collect();
     let checks: Vec<&Value> = events.iter().filter(|e| e["type"] == "check").collect();
     assert!(checks.len() >= 8 && checks.iter().all(|c| c["passed"] == true), "{checks:?}");
     let record = record(&output);
     assert_eq!(record["outcome"], "completed");
-    let growth = record["predictions"].as_array().expect("predictions").iter().find(|p| p["name"] == "naive_growth");
+    let growth =
+        record["predictions"].as_array().expect("predictions").iter().find(|p| p["name"] == "naive_growth");
     let growth = growth.expect("naive_growth");
     assert_eq!((&growth["predicted"], &growth["closed_form"]), (&Value::from(4.0), &Value::from(4.0)));
     assert!(growth["measured"].as_f64().is_some_and(|g| g > 0.0));
     let run = record["run"].as_str().expect("run");
-    let shown = Command::new(PROGRAM).args(["run", "show", run]).env("INFRALAB_DATA", &data).output().expect("show");
+    let shown =
+        Command::new(PROGRAM).args(["run", "show", run]).env("INFRALAB_DATA", &data).output().expect("show");
     assert!(String::from_utf8_lossy(&shown.stdout).contains("naive_growth"));
 }
 

@@ -22,7 +22,12 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     /// Starts `program` in a terminal of `columns` × `rows`; `None` for a size that the terminal does not tell.
-    pub(crate) fn start(program: &str, args: &[&str], size: Option<(u16, u16)>, env: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(
+        program: &str,
+        args: &[&str],
+        size: Option<(u16, u16)>,
+        env: &[(&str, &str)],
+    ) -> Self {
         let (columns, rows) = size.unwrap_or((0, 0));
         let pty = native_pty_system()
             .openpty(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 })
@@ -51,11 +56,8 @@ impl Terminal {
             }
         });
         let (columns, rows) = size.unwrap_or((80, 24));
-        let parser = vt100::Parser::new(
-            rows.try_into().expect("rows"),
-            columns.try_into().expect("columns"),
-            0,
-        );
+        let parser =
+            vt100::Parser::new(rows.try_into().expect("rows"), columns.try_into().expect("columns"), 0);
         Self { child, master: pty.master, writer, output, parser, bytes: Vec::new() }
     }
 
@@ -95,10 +97,9 @@ impl Terminal {
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         self.master.resize(size).expect("resize");
-        self.parser.screen_mut().set_size(
-            rows.try_into().expect("rows"),
-            columns.try_into().expect("columns"),
-        );
+        self.parser
+            .screen_mut()
+            .set_size(rows.try_into().expect("rows"), columns.try_into().expect("columns"));
     }
 
     /// Process id of the program.

@@ -182,7 +182,9 @@ fn read_events(out: impl Read, sink: &Sink, shared: &Arc<Shared>, hello: &mpsc::
             }
             match &event {
                 // Whatever it would do next is not what this program asked for.
-                Event::Hello(hello) if hello.protocol != PROTOCOL_VERSION => shared.end_within(Duration::ZERO),
+                Event::Hello(hello) if hello.protocol != PROTOCOL_VERSION => {
+                    shared.end_within(Duration::ZERO);
+                }
                 Event::Done { .. } | Event::Failed(_) => shared.end_within(STOP_GRACE),
                 _ => {}
             }

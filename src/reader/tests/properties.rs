@@ -1,7 +1,6 @@
 //! What holds for every note at every width, and how long it may take.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -198,27 +197,4 @@ fn every_width_holds_wide_and_joined_glyphs() {
         let expected = visible_text(text).replace(['[', ']', '|'], "");
         assert_nothing_lost(&without_wiki_targets(text, &layout, &expected), &layout).expect("complete");
     }
-}
-
-/// Run by hand, in release: `cargo test --release -- --ignored five_megabytes --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn five_megabytes_with_forty_thousand_headings_are_laid_out_at_once() {
-    let section = |n: usize| {
-        format!(
-            "## 第 {n} 节 heading\n\n显存带宽决定解码速度，text with **strong** words and `code` here; enough to fill two lines of it.\n\n"
-        )
-    };
-    let text: String = (0..40_000).map(section).collect();
-    let start = Instant::now();
-    let document = Document::parse(&text);
-    let layout = document.layout(80);
-    let took = start.elapsed();
-    assert_eq!(layout.headings.len(), 40_000);
-    assert!(
-        took < Duration::from_millis(500),
-        "{took:?} for {} bytes, {} rows",
-        text.len(),
-        layout.rows.len()
-    );
 }

@@ -102,10 +102,15 @@ impl Lab {
             Constraint::Length(2),
             Constraint::Min(needed.min(area.height.saturating_sub(4))),
             Constraint::Length(2),
-            Constraint::Length(if area.height > needed + 6 + forms.len() as u16 { forms.len() as u16 + 1 } else { 0 }),
+            Constraint::Length(if area.height > needed + 6 + forms.len() as u16 {
+                forms.len() as u16 + 1
+            } else {
+                0
+            }),
         ])
         .areas(area.inner(ratatui::layout::Margin::new(1, 0)));
-        let text = Line::styled(lang.pick(&spec.question.en, &spec.question.zh).as_str(), theme.style(Role::Accent));
+        let text =
+            Line::styled(lang.pick(&spec.question.en, &spec.question.zh).as_str(), theme.style(Role::Accent));
         frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), question);
         let text = Line::styled(self.help(core), theme.style(Role::Dim));
         frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), help);
@@ -157,12 +162,23 @@ impl Lab {
         let lang = core.lang;
         let text = |text: &infralab_labs::protocol::Text| lang.pick(&text.en, &text.zh).clone();
         match self.form.at() {
-            Row::Size => lang.pick("tiny: seconds on two CPU cores; small: a laptop; full: a data-centre GPU", "tiny：两个 CPU 核几秒跑完；small：笔记本；full：数据中心 GPU").into(),
+            Row::Size => lang
+                .pick(
+                    "tiny: seconds on two CPU cores; small: a laptop; full: a data-centre GPU",
+                    "tiny：两个 CPU 核几秒跑完；small：笔记本；full：数据中心 GPU",
+                )
+                .into(),
             Row::Device => lang.pick("auto takes a GPU where one answers", "auto：有 GPU 就用 GPU").into(),
             Row::Prediction(i) => text(&self.form.spec.predictions[i].question),
-            Row::Run => lang.pick("predictions are locked when the run starts", "开始运行后，预测就锁定了").into(),
-            Row::Replay => recordings(self.form.spec, core).next().map(|r| recording_name(r, core)).unwrap_or_default(),
-            Row::Guide => lang.pick("what the lab runs, and how to read it", "实验在跑什么，怎么看结果").into(),
+            Row::Run => {
+                lang.pick("predictions are locked when the run starts", "开始运行后，预测就锁定了").into()
+            }
+            Row::Replay => {
+                recordings(self.form.spec, core).next().map(|r| recording_name(r, core)).unwrap_or_default()
+            }
+            Row::Guide => {
+                lang.pick("what the lab runs, and how to read it", "实验在跑什么，怎么看结果").into()
+            }
             Row::Param(i) => {
                 let spec = &self.form.spec.params[i];
                 format!("{} ({})", text(&spec.help), spec.accepted())
@@ -177,7 +193,9 @@ impl Lab {
         let field = |text: &str, width: usize| Some(format!("[{text:<width$}]"));
         match row {
             Row::Size => (pad(lang.pick("size", "规模")), choice(self.form.size.name()), String::new()),
-            Row::Device => (pad(lang.pick("device", "设备")), choice(&self.form.device().to_string()), String::new()),
+            Row::Device => {
+                (pad(lang.pick("device", "设备")), choice(&self.form.device().to_string()), String::new())
+            }
             Row::Prediction(i) => {
                 let spec = &self.form.spec.predictions[i];
                 (pad(&spec.name), field(self.form.predictions[i].value(), 12), spec.unit.clone())

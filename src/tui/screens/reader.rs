@@ -175,7 +175,9 @@ impl Reader {
         if links.is_empty() {
             return;
         }
-        let next = if let Some(i) = self.link { (i as isize + step).rem_euclid(links.len() as isize) as usize } else {
+        let next = if let Some(i) = self.link {
+            (i as isize + step).rem_euclid(links.len() as isize) as usize
+        } else {
             let on_screen = links.iter().position(|l| l.first_row >= self.scroll).unwrap_or(0);
             if step > 0 { on_screen } else { on_screen.checked_sub(1).unwrap_or(links.len() - 1) }
         };

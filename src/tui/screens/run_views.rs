@@ -77,7 +77,8 @@ pub(super) fn table_lines(
         if let Some(curves) = session.charts.get(&spec.metric) {
             let xs: BTreeSet<u64> = curves.measured.values().flatten().map(|p| p.x as u64).collect();
             let names: Vec<&String> = curves.measured.keys().collect();
-            let cells = |cells: Vec<String>| cells.iter().fold(String::new(), |line, c| format!("{line}{c:>12}"));
+            let cells =
+                |cells: Vec<String>| cells.iter().fold(String::new(), |line, c| format!("{line}{c:>12}"));
             let head = cells(names.iter().map(ToString::to_string).collect());
             lines.push(Line::styled(format!("{:>8}{head}", spec.x), theme.style(Role::Dim)));
             for x in xs {

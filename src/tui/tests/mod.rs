@@ -61,7 +61,11 @@ fn snapshot(second: u64) -> Snapshot {
     let busy = f64::from(u32::try_from(second * 20 % 100).expect("small"));
     Snapshot {
         mono_ns: second * 1_000_000_000,
-        host: HostSnapshot { cpu_pct: Some(25.0), memory_used_bytes: Some(16 << 30), ..HostSnapshot::default() },
+        host: HostSnapshot {
+            cpu_pct: Some(25.0),
+            memory_used_bytes: Some(16 << 30),
+            ..HostSnapshot::default()
+        },
         gpus: vec![GpuSnapshot {
             util_pct: Some(100.0),
             sm_pct: Some(busy),

@@ -10,7 +10,8 @@ fn used(size: (u16, u16), lang: Lang) -> App {
     }
     app.update(Msg::Progress(marks(&[("gpu-memory", Mark::Known), ("kv-cache", Mark::Learning)])));
     let events = recorded();
-    let (Some(LabEvent::Header(header)), Some(LabEvent::Record(record))) = (events.first(), events.last()) else {
+    let (Some(LabEvent::Header(header)), Some(LabEvent::Record(record))) = (events.first(), events.last())
+    else {
         panic!("the fixture has a header and a record")
     };
     let place = crate::lab::history::Place::File("run.jsonl".into());

@@ -56,7 +56,11 @@ fn marks_are_asked_for_and_shown_only_when_saved() {
     press(&mut app, "Up");
     assert!(drawn(&app).contains("✓ known"));
     let effects = press(&mut app, "x");
-    assert_eq!(effects, [Effect::Mark(vec![Subject::term("gpu-memory")], None)], "the same mark again takes it away");
+    assert_eq!(
+        effects,
+        [Effect::Mark(vec![Subject::term("gpu-memory")], None)],
+        "the same mark again takes it away"
+    );
     assert_eq!(press(&mut app, "F8"), [Effect::Undo]);
 }
 
@@ -99,7 +103,10 @@ fn a_lab_is_predicted_and_started_and_its_events_shown() {
     for event in recorded().into_iter().filter(|e| !matches!(e, LabEvent::Record(_))) {
         finished.extend(app.update(Msg::Lab(Box::new(event))));
     }
-    assert!(finished.iter().any(|e| matches!(e, Effect::FinishRun(r) if r.outcome == "completed")), "{finished:?}");
+    assert!(
+        finished.iter().any(|e| matches!(e, Effect::FinishRun(r) if r.outcome == "completed")),
+        "{finished:?}"
+    );
     assert!(drawn(&app).contains("completed"));
     let effects = press(&mut app, "F6");
     assert_eq!(effects, [], "nothing is left to stop");

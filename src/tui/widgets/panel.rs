@@ -146,9 +146,13 @@ fn host_gauges(machine: &Machine) -> Vec<Gauge> {
         gauge(("RAM", "内存"), "memory_used_bytes", memory, memory_of, |s| {
             s.host.memory_used_bytes.map(|b| b as f64)
         }),
-        gauge(("Worker RSS", "实验进程"), "worker_rss_bytes", memory, |b, _| binary_bytes(b), |s| {
-            s.host.worker_rss_bytes.map(|b| b as f64)
-        }),
+        gauge(
+            ("Worker RSS", "实验进程"),
+            "worker_rss_bytes",
+            memory,
+            |b, _| binary_bytes(b),
+            |s| s.host.worker_rss_bytes.map(|b| b as f64),
+        ),
     ]
 }
 
@@ -175,9 +179,11 @@ pub(in crate::tui) fn draw(frame: &mut Frame<'_>, area: Rect, core: &Core, view:
     }
     let host = view.machine.hostname.clone().unwrap_or_else(|| lang.pick("host", "主机").to_owned());
     rows.line(frame, Line::styled(host, theme.style(Role::Accent)));
+    let newest = view.snapshots.last();
     for gauge in host_gauges(view.machine) {
-        let optional = gauge.field == "worker_rss_bytes";
-        if optional && view.snapshots.iter().all(|s| (gauge.read)(s).is_none()) {
+        // No worker is no missing reading.
+        let no_worker = gauge.field == "worker_rss_bytes" && newest.is_none_or(|s| (gauge.read)(s).is_none());
+        if no_worker {
             continue;
         }
         let missing = |s: &Snapshot| s.host.missing.get(gauge.field).cloned();
@@ -206,7 +212,10 @@ fn draw_gauge(
         frame.render_widget(Line::styled(format!("N/A  {why}"), core.theme.style(Role::Dim)), rest);
         return;
     };
-    frame.render_widget(Line::raw((gauge.show)(value, gauge.full)), Rect { width: VALUE.min(rest.width), ..rest });
+    frame.render_widget(
+        Line::raw((gauge.show)(value, gauge.full)),
+        Rect { width: VALUE.min(rest.width), ..rest },
+    );
     let history = Rect { x: rest.x + VALUE.min(rest.width), width: rest.width.saturating_sub(VALUE), ..rest };
     if history.width > 0 && gauge.full.is_finite() {
         let columns = columns(view, usize::from(history.width), &gauge.read);

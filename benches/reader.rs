@@ -15,7 +15,8 @@ fn rows(text: &str) -> usize {
 
 fn reader(c: &mut Criterion) {
     let library = Library::load(&Source::Embedded);
-    let longest = library.notes.iter().map(|n| n.text.zh.body.as_str()).max_by_key(|b| b.len()).expect("notes");
+    let longest =
+        library.notes.iter().map(|n| n.text.zh.body.as_str()).max_by_key(|b| b.len()).expect("notes");
     c.bench_function("longest shipped note, Chinese", |b| b.iter(|| rows(black_box(longest))));
 
     let section = |n: usize| {

@@ -130,6 +130,7 @@ fn interface(paths: Paths, source: Source, lang: Lang) -> anyhow::Result<ExitCod
 }
 
 #[cfg(not(feature = "tui"))]
+#[allow(clippy::unnecessary_wraps, reason = "the same signature as with screens")]
 fn interface(_: Paths, _: Source, _: Lang) -> anyhow::Result<ExitCode> {
     eprintln!("infralab: built without its screens; `infralab --help` lists the commands");
     Ok(ExitCode::from(USAGE))

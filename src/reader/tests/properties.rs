@@ -1,6 +1,7 @@
 //! What holds for every note at every width, and how long it may take.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 

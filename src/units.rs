@@ -36,6 +36,21 @@ pub fn binary_bytes(bytes: f64) -> String {
     }
 }
 
+/// Bytes as `530.6 MB` (10⁶), the unit of package indexes.
+pub fn decimal_bytes(bytes: f64) -> String {
+    format!("{:.1} MB", bytes / 1e6)
+}
+
+/// A duration in whole seconds: `42 s`, `1:15 min`, `1:01 h`.
+pub fn duration(time: std::time::Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{}:{:02} min", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02} h", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
 /// Seconds as `0.42 s`, `12.3 s`, `3:05 min`.
 pub fn seconds(ns: u64) -> String {
     let s = ns as f64 / 1e9;
@@ -63,5 +78,15 @@ mod tests {
         assert_eq!(quantity(None, "MiB"), "N/A");
         assert_eq!(binary_bytes(1_610_612_736.0), "1.50 GiB");
         assert_eq!(binary_bytes(8_388_608.0), "8.0 MiB");
+        assert_eq!(decimal_bytes(530_600_000.0), "530.6 MB");
+    }
+
+    #[test]
+    fn durations_are_short() {
+        for (seconds, text) in
+            [(0, "0 s"), (59, "59 s"), (60, "1:00 min"), (3599, "59:59 min"), (3660, "1:01 h")]
+        {
+            assert_eq!(duration(std::time::Duration::from_secs(seconds)), text);
+        }
     }
 }

@@ -9,13 +9,11 @@ use std::{
 use anyhow::{Context, bail};
 use infralab_labs::protocol::{DeviceKind, Hello};
 
-use super::install_progress::{Display, binary, mb};
+use super::install_progress::Display;
 use crate::{
-    engine::{
-        self, Cancel, Devices, DriverVerdict, Engine, EngineState, Host, Interrupted, LIBTORCH_VERSION,
-        Options, Plan, Set, Sources,
-    },
+    engine::{self, Cancel, Devices, DriverVerdict, Engine, EngineState, Host, Interrupted, Options, Set},
     paths::Paths,
+    units::binary_bytes,
 };
 
 /// LibTorch and the worker that runs the labs.
@@ -124,7 +122,7 @@ fn install(paths: &Paths, args: &InstallArgs) -> anyhow::Result<ExitCode> {
         someone_to_ask()?;
     }
     let mut err = std::io::stderr();
-    for line in announce(&plan) {
+    for line in plan.lines() {
         writeln!(err, "{line}")?;
     }
     if asks && !agreed("Continue?")? {
@@ -156,45 +154,6 @@ fn install(paths: &Paths, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn announce(plan: &Plan) -> Vec<String> {
-    let mut lines = vec![match &plan.libtorch {
-        Some(libtorch) => format!(
-            "LibTorch {} in {}: used as it is, nothing to download.",
-            libtorch.version,
-            libtorch.dir.display()
-        ),
-        None => format!("LibTorch {LIBTORCH_VERSION}, {} set: {}.", plan.set, plan.why),
-    }];
-    if !plan.packages.is_empty() {
-        for package in &plan.packages {
-            lines.push(format!("  {:<32} {:>9}", package.requirement(), mb(package.download_bytes)));
-        }
-        let free = plan.free_bytes().map_or(String::new(), |free| format!(", {} are free", binary(free)));
-        lines.push(format!(
-            "Downloads {}; takes {} on disk, {} while it installs{free}.",
-            mb(plan.download_bytes()),
-            binary(plan.installed_bytes()),
-            binary(plan.needed_bytes())
-        ));
-    }
-    if let Some(build) = &plan.build {
-        let from = match &build.sources {
-            Sources::Checkout { root } => format!("the checkout {}", root.display()),
-            Sources::Embedded { .. } => "the sources in this program".into(),
-        };
-        lines.push(format!(
-            "Builds the worker from {from} with {}; the first time takes minutes.",
-            build.cargo.version
-        ));
-    }
-    if plan.is_empty() {
-        lines.push("Everything is installed; asking the worker.".into());
-    } else {
-        lines.push(format!("Everything goes to {}.", plan.destination.display()));
-    }
-    lines
-}
-
 /// What the worker said, for people.
 fn answered(hello: &Hello, set: Set) -> Vec<String> {
     let device = &hello.device;
@@ -204,7 +163,8 @@ fn answered(hello: &Hello, set: Set) -> Vec<String> {
         hello.libtorch,
         hello.cudnn.as_ref().map_or(String::new(), |version| format!(", cuDNN {version}"))
     )];
-    let memory = device.total_memory_bytes.map_or(String::new(), |bytes| format!(", {}", binary(bytes)));
+    let memory =
+        device.total_memory_bytes.map_or(String::new(), |bytes| format!(", {}", binary_bytes(bytes as f64)));
     lines.push(match device.kind {
         DeviceKind::Cuda => {
             format!("Labs run on {}{memory} (CUDA devices: {}).", device.name, hello.cuda_devices)
@@ -232,10 +192,15 @@ fn remove(paths: &Paths, yes: bool) -> anyhow::Result<ExitCode> {
     if !yes {
         someone_to_ask()?;
     }
-    writeln!(err, "Deletes {} in {}:", binary(removal.total_bytes()), removal.directory.display())?;
+    writeln!(
+        err,
+        "Deletes {} in {}:",
+        binary_bytes(removal.total_bytes() as f64),
+        removal.directory.display()
+    )?;
     for (path, bytes) in &removal.entries {
         let name = path.file_name().unwrap_or_default().display().to_string();
-        writeln!(err, "  {name:<24} {:>10}", binary(*bytes))?;
+        writeln!(err, "  {name:<24} {:>10}", binary_bytes(*bytes as f64))?;
     }
     if let Some(kept) = &removal.kept {
         writeln!(err, "The LibTorch in {} is not infralab's and stays.", kept.display())?;
@@ -245,7 +210,11 @@ fn remove(paths: &Paths, yes: bool) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(1));
     }
     engine::remove(&removal)?;
-    writeln!(std::io::stdout().lock(), "Deleted; {} are free again.", binary(removal.total_bytes()))?;
+    writeln!(
+        std::io::stdout().lock(),
+        "Deleted; {} are free again.",
+        binary_bytes(removal.total_bytes() as f64)
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 

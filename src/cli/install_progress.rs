@@ -1,9 +1,6 @@
 //! The progress of `infralab engine install`: one line that is drawn over on a terminal, few lines in a log.
 
-use std::{
-    io::{self, Write},
-    time::Duration,
-};
+use std::io::{self, Write};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -26,26 +23,15 @@ impl Display {
     }
 
     pub(super) fn show(&mut self, out: &mut impl Write, progress: &Progress) -> io::Result<()> {
+        let text = progress.to_string();
         match progress {
-            Progress::Started(step) => {
+            Progress::Started(_) => {
                 self.last_logged_pct = None;
-                self.passing(out, &format!("{}…", step.label()), None)
+                self.passing(out, &text, None)
             }
-            Progress::Skipped(step) => self.lasting(out, &format!("{}: already there", step.label())),
-            Progress::Finished { step, took } => {
-                self.lasting(out, &format!("{}: done in {}", step.label(), duration(*took)))
-            }
-            Progress::Download { package, done_bytes, total_bytes, bytes_per_s, left } => {
-                let pct = done_bytes * 100 / (*total_bytes).max(1);
-                let rate = bytes_per_s.map_or(String::new(), |rate| format!(", {}/s", mb(rate as u64)));
-                let left = left.map_or(String::new(), |left| format!(", {} left", duration(left)));
-                let sizes = format!("{} of {}", mb(*done_bytes), mb(*total_bytes));
-                self.passing(out, &format!("downloading {package}: {sizes} ({pct} %){rate}{left}"), Some(pct))
-            }
-            Progress::Unpack { package } => self.passing(out, &format!("unpacking {package}"), None),
-            Progress::Build { done, total, now } => {
-                let pct = u64::from(*done) * 100 / u64::from(*total).max(1);
-                self.passing(out, &format!("building the worker: {done} of {total}: {now}"), Some(pct))
+            Progress::Skipped(_) | Progress::Finished { .. } => self.lasting(out, &text),
+            Progress::Download { .. } | Progress::Unpack { .. } | Progress::Build { .. } => {
+                self.passing(out, &text, progress.percent())
             }
             Progress::Line(line) if line.starts_with("WARNING:") || line.starts_with("error") => {
                 self.lasting(out, &plain(line))
@@ -109,28 +95,10 @@ fn cut(text: &str, columns: usize) -> String {
     short
 }
 
-/// Bytes as `530.6 MB` (10⁶), the unit of package indexes.
-pub(super) fn mb(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1e6)
-}
-
-/// Bytes as `1.26 GiB` (2³⁰) or `3.2 MiB` (2²⁰), the units of disks and memory.
-pub(super) fn binary(bytes: u64) -> String {
-    let mib = bytes as f64 / f64::from(1 << 20);
-    if mib < 1024.0 { format!("{mib:.1} MiB") } else { format!("{:.2} GiB", mib / 1024.0) }
-}
-
-fn duration(time: Duration) -> String {
-    let seconds = time.as_secs();
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{}:{:02} min", seconds / 60, seconds % 60),
-        _ => format!("{}:{:02} h", seconds / 3600, seconds % 3600 / 60),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::engine::Step;
 
@@ -189,14 +157,5 @@ mod tests {
         assert_eq!(cut("abcdef", 4), "abc…");
         assert_eq!(cut("显存带宽", 6), "显存…");
         assert_eq!(cut("显存带宽", 0), "…");
-    }
-
-    #[test]
-    fn durations_are_short() {
-        for (seconds, text) in
-            [(0, "0 s"), (59, "59 s"), (60, "1:00 min"), (3599, "59:59 min"), (3660, "1:01 h")]
-        {
-            assert_eq!(duration(Duration::from_secs(seconds)), text);
-        }
     }
 }

@@ -8,6 +8,7 @@ use std::{
 
 use serde::Serialize;
 
+use super::LIBTORCH_VERSION;
 use super::{
     DriverVerdict, Fault, Host, LibTorch, MINIMUM_DRIVER, Package, Set, Sources, Tool,
     locate::{is_complete, usable_worker},
@@ -16,6 +17,7 @@ use super::{
     record::Record,
 };
 use crate::paths::{Paths, nearest_existing};
+use crate::units::{binary_bytes, decimal_bytes};
 
 /// Room that a release build of the worker takes, bytes; measured 0.33 GB, and compilers write temporary files.
 const BUILD_BYTES: u64 = 500_000_000;
@@ -95,6 +97,52 @@ impl Plan {
     /// Bytes that are free at the destination, where the file system tells.
     pub fn free_bytes(&self) -> Option<u64> {
         free_bytes(&self.destination)
+    }
+
+    /// What will happen, for people, a line each.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![match &self.libtorch {
+            Some(libtorch) => format!(
+                "LibTorch {} in {}: used as it is, nothing to download.",
+                libtorch.version,
+                libtorch.dir.display()
+            ),
+            None => format!("LibTorch {LIBTORCH_VERSION}, {} set: {}.", self.set, self.why),
+        }];
+        if !self.packages.is_empty() {
+            for package in &self.packages {
+                lines.push(format!(
+                    "  {:<32} {:>9}",
+                    package.requirement(),
+                    decimal_bytes(package.download_bytes as f64)
+                ));
+            }
+            let free = self
+                .free_bytes()
+                .map_or(String::new(), |free| format!(", {} are free", binary_bytes(free as f64)));
+            lines.push(format!(
+                "Downloads {}; takes {} on disk, {} while it installs{free}.",
+                decimal_bytes(self.download_bytes() as f64),
+                binary_bytes(self.installed_bytes() as f64),
+                binary_bytes(self.needed_bytes() as f64)
+            ));
+        }
+        if let Some(build) = &self.build {
+            let from = match &build.sources {
+                Sources::Checkout { root } => format!("the checkout {}", root.display()),
+                Sources::Embedded { .. } => "the sources in this program".into(),
+            };
+            lines.push(format!(
+                "Builds the worker from {from} with {}; the first time takes minutes.",
+                build.cargo.version
+            ));
+        }
+        if self.is_empty() {
+            lines.push("Everything is installed; asking the worker.".into());
+        } else {
+            lines.push(format!("Everything goes to {}.", self.destination.display()));
+        }
+        lines
     }
 
     fn package_bytes(&self) -> u64 {

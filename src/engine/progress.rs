@@ -5,6 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::units::{decimal_bytes, duration};
+
 /// The steps, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
@@ -73,6 +75,40 @@ pub enum Progress {
     },
     /// A line that a tool printed, for a log.
     Line(String),
+}
+
+impl std::fmt::Display for Progress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mb = |bytes: u64| decimal_bytes(bytes as f64);
+        match self {
+            Self::Started(step) => write!(f, "{}…", step.label()),
+            Self::Skipped(step) => write!(f, "{}: already there", step.label()),
+            Self::Finished { step, took } => write!(f, "{}: done in {}", step.label(), duration(*took)),
+            Self::Download { package, done_bytes, total_bytes, bytes_per_s, left } => {
+                let pct = self.percent().unwrap_or(0);
+                let (done, total) = (mb(*done_bytes), mb(*total_bytes));
+                write!(f, "downloading {package}: {done} of {total} ({pct} %)")?;
+                if let Some(rate) = bytes_per_s {
+                    write!(f, ", {}/s", decimal_bytes(*rate))?;
+                }
+                left.map_or(Ok(()), |left| write!(f, ", {} left", duration(left)))
+            }
+            Self::Unpack { package } => write!(f, "unpacking {package}"),
+            Self::Build { done, total, now } => write!(f, "building the worker: {done} of {total}: {now}"),
+            Self::Line(line) => f.write_str(line),
+        }
+    }
+}
+
+impl Progress {
+    /// How much of the step is done, where that is known.
+    pub fn percent(&self) -> Option<u64> {
+        match self {
+            Self::Download { done_bytes, total_bytes, .. } => Some(done_bytes * 100 / (*total_bytes).max(1)),
+            Self::Build { done, total, .. } => Some(u64::from(*done) * 100 / u64::from(*total).max(1)),
+            _ => None,
+        }
+    }
 }
 
 /// Rate of a growing count over a sliding window.

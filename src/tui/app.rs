@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, KeyEventKind};
 
 use super::keys;
-use super::msg::{Action, Effect, EngineStatus, Msg, Notice, Tab};
+use super::msg::{Action, Effect, EngineStatus, Msg, Notice, Setup, Tab};
 use super::screens::{Nav, Outcome, Screen};
 use super::theme::Theme;
 use crate::lab::history::Listed;
@@ -46,6 +46,8 @@ pub(super) struct Core {
     pub runs: Vec<Listed>,
     /// Whether labs can run here.
     pub engine: EngineStatus,
+    /// How far setting the engine up is.
+    pub(super) setup: Setup,
     /// What the machine is.
     pub machine: Machine,
     /// Newest readings, oldest first.
@@ -92,6 +94,7 @@ impl App {
             progress: Arc::default(),
             runs: Vec::new(),
             engine: EngineStatus::default(),
+            setup: Setup::default(),
             machine: Machine::default(),
             live: VecDeque::new(),
             active: None,
@@ -177,6 +180,10 @@ impl App {
             }
             Msg::Engine(status) => {
                 self.core.engine = status;
+                self.dirty = true;
+            }
+            Msg::Setup(setup) => {
+                self.core.setup = setup;
                 self.dirty = true;
             }
             Msg::Tell(notice) => {

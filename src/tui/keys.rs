@@ -25,6 +25,8 @@ pub enum Place {
     Labs,
     /// A lab before its run.
     Lab,
+    /// Setting LibTorch up.
+    Setup,
     /// A run.
     Run,
     /// List of runs.
@@ -35,7 +37,7 @@ pub enum Place {
 
 impl Place {
     /// All, as the help screen lists them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Everywhere,
         Self::Home,
         Self::Notes,
@@ -44,6 +46,7 @@ impl Place {
         Self::Glossary,
         Self::Labs,
         Self::Lab,
+        Self::Setup,
         Self::Run,
         Self::History,
         Self::Help,
@@ -60,6 +63,7 @@ impl Place {
             Self::Glossary => ("Glossary", "术语"),
             Self::Labs => ("Labs", "实验列表"),
             Self::Lab => ("Lab", "实验"),
+            Self::Setup => ("LibTorch", "LibTorch"),
             Self::Run => ("Run", "运行"),
             Self::History => ("History", "历史"),
             Self::Help => ("Help", "帮助"),
@@ -192,6 +196,9 @@ pub const BINDINGS: &[Binding] = bindings! {
     P::Lab, [F(7)], A::Guide, "guide", "指南", true;
     P::Lab, [TAB], A::Next, "next section", "下一段", false;
     P::Lab, [BACKTAB], A::Previous, "previous section", "上一段", false;
+
+    P::Setup, [ENTER], A::Open, "install", "安装", true;
+    P::Setup, [F(6), Char('p')], A::Replay, "replay a recording instead", "改看录制", true;
 
     P::Run, [LEFT, Char('h')], A::Left, "previous chart", "上一张图", false;
     P::Run, [RIGHT, Char('l')], A::Right, "next chart", "下一张图", true;

@@ -6,6 +6,7 @@ mod markdown;
 mod msg;
 mod outside;
 mod screens;
+mod setup_task;
 mod terminal;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use infralab_labs::protocol::RunRequest;
 
+use crate::engine::{EngineState, Plan};
 use crate::lab::history::{Listed, Place};
 use crate::lab::{LabEvent, Record};
 use crate::progress::{Mark, Progress, Subject};
@@ -44,6 +45,8 @@ pub(super) enum Msg {
     },
     /// The engine, looked at again.
     Engine(EngineStatus),
+    /// How far setting the engine up is.
+    Setup(Setup),
     /// Something to tell, good or bad.
     Tell(Notice),
     /// End the program.
@@ -57,6 +60,31 @@ pub(super) struct EngineStatus {
     pub ready: bool,
     /// What there is, or what is missing and the next step.
     pub line: String,
+}
+
+impl EngineStatus {
+    /// The state of the engine in one line.
+    pub(super) fn of(state: &EngineState) -> Self {
+        Self { ready: state.ready().is_some(), line: state.to_string() }
+    }
+}
+
+/// Setting the engine up from within the interface.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) enum Setup {
+    /// Not asked for.
+    #[default]
+    Idle,
+    /// Finding out what it would take.
+    Planning,
+    /// What it would take; nothing happens before the learner agrees.
+    Planned(Box<Plan>),
+    /// Under way: the newest line.
+    Running(String),
+    /// Labs can run.
+    Done,
+    /// It went wrong; why, and what to do.
+    Failed(String),
 }
 
 /// One line at the bottom of the screen.
@@ -182,6 +210,10 @@ pub(super) enum Effect {
     },
     /// Ask the running lab to stop.
     StopLab,
+    /// Find out what setting the engine up would take.
+    PlanEngine,
+    /// Set the engine up as planned.
+    InstallEngine(Box<Plan>),
     /// Write the closing record of the run that ended.
     FinishRun(Box<Record>),
     /// Read a run.

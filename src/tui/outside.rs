@@ -8,6 +8,7 @@ use infralab_labs::protocol::RunRequest;
 use tokio::sync::mpsc;
 
 use super::msg::{Effect, EngineStatus, Msg, Notice};
+use super::setup_task::SetupTask;
 use super::terminal::Screen;
 use crate::engine::{self, Engine, EngineState};
 use crate::lab::history::{self, Writer};
@@ -31,6 +32,7 @@ pub(super) struct Outside {
     machine: Machine,
     lab: Option<LabHandle>,
     recording: Option<Writer>,
+    setup: SetupTask,
 }
 
 impl Outside {
@@ -62,8 +64,16 @@ impl Outside {
             Ok(store) => (store, None),
             Err(error) => (Store::unavailable(&log), Some(error.to_string())),
         };
-        let outside =
-            Self { paths, inbox, store, sampler, machine: Machine::default(), lab: None, recording: None };
+        let outside = Self {
+            paths,
+            inbox,
+            store,
+            sampler,
+            machine: Machine::default(),
+            lab: None,
+            recording: None,
+            setup: SetupTask::default(),
+        };
         outside.tell_progress();
         if let Some(error) = unread {
             outside.send(Msg::Tell(Notice::bad(error)));
@@ -129,6 +139,8 @@ impl Outside {
                     lab.stop();
                 }
             }
+            Effect::PlanEngine => SetupTask::plan(self.paths.clone(), self.inbox.clone()),
+            Effect::InstallEngine(plan) => self.setup.install(*plan, self.paths.clone(), self.inbox.clone()),
             Effect::FinishRun(record) => {
                 if let Some(writer) = self.recording.take() {
                     match writer.finish(*record) {
@@ -152,6 +164,7 @@ impl Outside {
         if let Some(lab) = &self.lab {
             lab.stop_and_wait();
         }
+        self.setup.end();
     }
 
     fn start_lab(&mut self, request: &RunRequest, predictions: std::collections::BTreeMap<String, f64>) {
@@ -221,9 +234,7 @@ impl Outside {
     }
 
     fn check_engine(&self) {
-        let state = Engine::locate(&self.paths);
-        let ready = matches!(state, EngineState::Ready(_));
-        self.send(Msg::Engine(EngineStatus { ready, line: state.to_string() }));
+        self.send(Msg::Engine(EngineStatus::of(&Engine::locate(&self.paths))));
     }
 
     fn send_lab(&self, event: LabEvent) {

@@ -12,6 +12,7 @@ use super::lab_form::{Form, Row};
 use super::labs::{recording_name, recordings, replay};
 use super::reader::Reader;
 use super::run::Run;
+use super::setup::Setup;
 use super::{Nav, Outcome, Screen};
 use crate::tui::app::Core;
 use crate::tui::msg::{Action, Effect};
@@ -79,8 +80,7 @@ impl Lab {
             return Outcome::refuse(text);
         }
         if !core.engine.ready {
-            let instead = core.lang.pick("F6 plays a recorded run", "按 F6 可以看录制的运行");
-            return Outcome::refuse(format!("{}; {instead}", core.engine.line));
+            return Setup::open(self.form.spec, core);
         }
         match self.form.request(SEED) {
             Ok((request, predictions)) => Outcome {

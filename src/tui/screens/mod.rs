@@ -14,6 +14,7 @@ mod reader;
 mod run;
 mod run_views;
 mod search;
+mod setup;
 
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
@@ -44,6 +45,8 @@ pub(super) enum Screen {
     Labs(labs::Labs),
     /// A lab before its run.
     Lab(lab::Lab),
+    /// Setting the engine up.
+    Setup(setup::Setup),
     /// A run.
     Run(run::Run),
     /// List of runs.
@@ -143,6 +146,7 @@ impl Screen {
             Self::Glossary(_) => Place::Glossary,
             Self::Labs(_) => Place::Labs,
             Self::Lab(_) => Place::Lab,
+            Self::Setup(_) => Place::Setup,
             Self::Run(_) => Place::Run,
             Self::History(_) => Place::History,
             Self::Help(_) => Place::Help,
@@ -183,6 +187,7 @@ impl Screen {
             Self::Glossary(screen) => screen.on(action, core),
             Self::Labs(screen) => screen.on(action, core),
             Self::Lab(screen) => screen.on(action, core),
+            Self::Setup(screen) => screen.on(action, core),
             Self::Run(screen) => screen.on(action, core),
             Self::History(screen) => screen.on(action, core),
             Self::Help(screen) => screen.on(action, core),
@@ -216,7 +221,7 @@ impl Screen {
             Self::Search(screen) => screen.lay_out(core),
             Self::Glossary(screen) => screen.lay_out(core),
             Self::History(screen) => screen.lay_out(core),
-            Self::Home | Self::Labs(_) | Self::Lab(_) | Self::Run(_) | Self::Help(_) => {}
+            Self::Home | Self::Labs(_) | Self::Lab(_) | Self::Setup(_) | Self::Run(_) | Self::Help(_) => {}
         }
     }
 
@@ -237,6 +242,7 @@ impl Screen {
             Self::Glossary(screen) => screen.draw(frame, area, core),
             Self::Labs(screen) => screen.draw(frame, area, core),
             Self::Lab(screen) => screen.draw(frame, area, core),
+            Self::Setup(_) => setup::draw(frame, area, core),
             Self::Run(screen) => screen.draw(frame, area, core),
             Self::History(screen) => screen.draw(frame, area, core),
             Self::Help(screen) => screen.draw(frame, area, core),

@@ -1,10 +1,11 @@
 //! State, keys, then state: what each screen does.
 
 use super::*;
+use crate::engine::{Plan, Set};
 use crate::lab::Exited;
 use crate::lab::history::{Listed, Place};
 use crate::tui::keys;
-use crate::tui::msg::{Notice, Tab};
+use crate::tui::msg::{Notice, Setup, Tab};
 use crate::tui::screens::Screen;
 
 fn at(app: &App) -> keys::Place {
@@ -129,14 +130,35 @@ fn a_running_lab_can_be_stopped_and_no_second_one_started() {
 }
 
 #[test]
-fn without_an_engine_the_lab_says_what_to_do_and_offers_the_recording() {
+fn without_an_engine_the_lab_offers_to_set_it_up_or_to_watch_the_recording() {
     let mut app = app((120, 40), Lang::En);
-    let line = "no LibTorch: `infralab engine install` gets it".to_owned();
-    app.update(Msg::Engine(EngineStatus { ready: false, line }));
+    app.update(Msg::Engine(EngineStatus { ready: false, line: "no LibTorch".into() }));
     let effects = press(&mut app, "5 Enter F5");
-    assert!(!effects.iter().any(|e| matches!(e, Effect::StartLab { .. })));
-    let notice = app.notice.clone().expect("a notice");
-    assert!(notice.text.contains("engine install") && notice.text.contains("F6"), "{notice:?}");
+    assert!(
+        effects.contains(&Effect::PlanEngine)
+            && !effects.iter().any(|e| matches!(e, Effect::StartLab { .. }))
+    );
+    assert_eq!(at(&app), keys::Place::Setup);
+    assert_eq!(press(&mut app, "Enter"), [], "nothing is installed before it was shown");
+    let plan = Box::new(Plan {
+        set: Set::Slim,
+        why: "no driver answers".into(),
+        libtorch: None,
+        packages: Vec::new(),
+        python: None,
+        build: None,
+        destination: "/data/engine".into(),
+    });
+    app.update(Msg::Setup(Setup::Planned(plan.clone())));
+    let screen = drawn(&app);
+    assert!(screen.contains("slim set") && screen.contains("F6 plays the run"), "{screen}");
+    assert_eq!(press(&mut app, "Enter"), [Effect::InstallEngine(plan)]);
+    app.update(Msg::Setup(Setup::Running("downloading torch: 53.1 MB of 530.6 MB (10 %)".into())));
+    assert!(drawn(&app).contains("(10 %)"));
+    assert_eq!(press(&mut app, "Enter"), [], "once is enough");
+    app.update(Msg::Setup(Setup::Done));
+    press(&mut app, "Enter");
+    assert_eq!(at(&app), keys::Place::Lab);
 }
 
 #[test]

@@ -6,7 +6,10 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 /// Call first in `main`, while no other thread runs.
 pub fn prepare_environment() {
     // SAFETY: the caller is the only thread, so nothing reads the environment at the same time.
-    unsafe { std::env::set_var("CUDA_DEVICE_ORDER", "PCI_BUS_ID") };
+    #[allow(clippy::disallowed_methods, reason = "CUDA reads it from this process; nothing else runs yet")]
+    unsafe {
+        std::env::set_var("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    };
 }
 
 /// Lets the kernel kill this process when the thread that started it ends, so that no run outlives a crashed app.

@@ -264,7 +264,7 @@ fn draw_processes(frame: &mut Frame<'_>, rows: &mut Rows, core: &Core, view: &Vi
     frame.render_widget(Line::styled(text, core.theme.style(Role::Dim)), rest);
 }
 
-/// One letter per phase and column: the first letter of its name, capital for a backward.
+/// One letter per phase and column: the first letter of its name that no other has, capital for a backward.
 fn draw_strip(frame: &mut Frame<'_>, rows: &mut Rows, core: &Core, view: &View<'_>) {
     if view.spans.is_empty() || rows.area.width <= NAME + VALUE {
         return;
@@ -279,7 +279,7 @@ fn draw_strip(frame: &mut Frame<'_>, rows: &mut Rows, core: &Core, view: &View<'
         frame.render_widget(Line::styled(span.name.clone(), core.theme.style(Role::Dim)), name);
     }
     let mut text = Vec::with_capacity(columns);
-    let mut groups: Vec<&str> = Vec::new();
+    let mut groups: Vec<(&str, char)> = Vec::new();
     for column in 0..columns as u64 {
         let from = view.from_ns + (u128::from(length) * u128::from(column) / columns as u128) as u64;
         let to = view.from_ns + (u128::from(length) * u128::from(column + 1) / columns as u128) as u64;
@@ -287,11 +287,12 @@ fn draw_strip(frame: &mut Frame<'_>, rows: &mut Rows, core: &Core, view: &View<'
             view.spans.iter().rev().find(|s| s.start_ns < to && s.end_ns.unwrap_or(view.to_ns) >= from);
         let (letter, style) = span.map_or((' ', ratatui::style::Style::new()), |s| {
             let group = s.name.split('.').next().unwrap_or_default();
-            let at = groups.iter().position(|g| *g == group).unwrap_or_else(|| {
-                groups.push(group);
+            let at = groups.iter().position(|(g, _)| *g == group).unwrap_or_else(|| {
+                let free = |c: &char| groups.iter().all(|(_, taken)| taken != c);
+                groups.push((group, group.chars().find(free).unwrap_or('?')));
                 groups.len() - 1
             });
-            let letter = group.chars().next().unwrap_or('?');
+            let letter = groups[at].1;
             let letter = if s.name.contains("backward") { letter.to_ascii_uppercase() } else { letter };
             (letter, core.theme.curve(at))
         });

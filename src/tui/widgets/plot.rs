@@ -63,7 +63,6 @@ pub(in crate::tui) fn draw(
     let [labels, plot] = Layout::horizontal([Constraint::Length(Y_LABELS), Constraint::Min(4)]).areas(body);
     let unscale = |v: f64| if spec.log { v.exp2() } else { v };
     y_labels(frame, labels, core, unscale(y0), unscale(y1), unscale(f64::midpoint(y0, y1)));
-    x_labels(frame, x_row, core, &spec.x, unscale(x0), unscale(x1));
     let names: Vec<&str> = {
         let mut names: Vec<&str> = measured.keys().chain(expected.keys()).copied().collect();
         names.sort_unstable();
@@ -71,8 +70,11 @@ pub(in crate::tui) fn draw(
         names
     };
     let style_of = |series: &str| theme.curve(names.iter().position(|n| *n == series).unwrap_or(0));
-    // Room at the right for the names at the curves' ends.
-    let room = (x1 - x0) * 0.22;
+    // Room at the right for the names at the curves' ends, in cells and on the x axis.
+    let name_cells = names.iter().map(|n| n.len()).max().unwrap_or(0) as u16 + 1;
+    let curve_cells = plot.width.saturating_sub(name_cells).max(1);
+    let room = (x1 - x0) * f64::from(name_cells) / f64::from(curve_cells);
+    x_labels(frame, x_row, core, &spec.x, (unscale(x0), unscale(x1)), curve_cells);
     let canvas =
         Canvas::default().marker(Marker::Braille).x_bounds([x0, x1 + room]).y_bounds([y0, y1]).paint(|ctx| {
             for (series, points) in &expected {
@@ -167,16 +169,20 @@ fn y_labels(frame: &mut Frame<'_>, area: Rect, core: &Core, low: f64, high: f64,
     }
 }
 
-fn x_labels(frame: &mut Frame<'_>, area: Rect, core: &Core, name: &str, low: f64, high: f64) {
+/// The first x under the left end, the last one under the right end of the curves.
+fn x_labels(frame: &mut Frame<'_>, area: Rect, core: &Core, name: &str, ends: (f64, f64), curve_cells: u16) {
     let style = core.theme.style(Role::Dim);
     let plot =
         Rect { x: area.x + Y_LABELS.min(area.width), width: area.width.saturating_sub(Y_LABELS), ..area };
-    frame.render_widget(Line::styled(format!("{name} = {}", low.round()), style), plot);
-    let text = format!("{}", high.round());
-    // The plot keeps room for names at its right: the highest x lies at 1 / 1.22 of the width.
-    let at = (f64::from(plot.width) / 1.22) as u16;
-    let x = plot.x + at.saturating_sub(text.len() as u16 / 2 + 1);
-    if x + (text.len() as u16) < plot.right() {
-        frame.render_widget(Line::styled(text.clone(), style), Rect { x, width: text.len() as u16, ..plot });
+    let first = format!("{name} = {}", ends.0.round());
+    let last = format!("{}", ends.1.round());
+    let at = curve_cells.saturating_sub(last.len() as u16);
+    let fits = usize::from(at) > first.len() && plot.x + at + (last.len() as u16) <= plot.right();
+    frame.render_widget(Line::styled(first, style), plot);
+    if fits {
+        frame.render_widget(
+            Line::styled(last.clone(), style),
+            Rect { x: plot.x + at, width: last.len() as u16, ..plot },
+        );
     }
 }

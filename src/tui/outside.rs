@@ -106,8 +106,11 @@ impl Outside {
                     _ => {}
                 }
             }
-            Msg::Snapshot(snapshot) if self.recording.is_some() => {
-                self.record(&LabEvent::Snapshot((**snapshot).clone()));
+            Msg::Snapshot(snapshot) => {
+                if self.recording.is_some() {
+                    self.record(&LabEvent::Snapshot((**snapshot).clone()));
+                }
+                self.look_for_marks_of_others();
             }
             _ => {}
         }
@@ -212,6 +215,15 @@ impl Outside {
         {
             self.recording = None;
             self.send(Msg::Tell(Notice::bad(error.to_string())));
+        }
+    }
+
+    /// Another instance may have appended to the log. Cheap enough for every reading: only what is new is read.
+    fn look_for_marks_of_others(&mut self) {
+        let known = self.store.progress().entries().len();
+        // A log that cannot be read was told at the start, and is told again when a mark is put.
+        if self.store.refresh().is_ok() && self.store.progress().entries().len() > known {
+            self.tell_progress();
         }
     }
 

@@ -155,3 +155,19 @@ fn no_color_means_no_colour_codes() {
         .any(|codes| codes.split(';').any(|c| matches!(c.parse::<u32>(), Ok(30..=38 | 40..=48 | 90..=107))));
     assert!(!colours, "{text:?}");
 }
+
+#[test]
+fn a_mark_put_by_another_instance_shows_up() {
+    let (mut terminal, data) = start(Some((100, 30)), &[]);
+    terminal.wait_for("Next to read");
+    terminal.send("4");
+    terminal.wait_for("filter:");
+    let marked = std::process::Command::new(PROGRAM)
+        .args(["--data", data.path().to_str().expect("UTF-8"), "glossary", "mark", "gpu", "known"])
+        .status()
+        .expect("the program runs");
+    assert!(marked.success());
+    terminal.wait_for("✓1");
+    terminal.send("q");
+    assert!(terminal.exit().success());
+}

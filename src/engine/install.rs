@@ -74,8 +74,19 @@ pub fn install(
     Ok(Installed { ready, hello })
 }
 
-/// Only one at a time may change the engine's directory. The lock ends with the file, so also with the process.
-pub(super) fn lock(engine: &Path) -> Result<File, Fault> {
+/// Held while the engine's directory is changed; it ends with the value, and with the process.
+#[derive(Debug)]
+pub(super) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that is being started at this moment still has the file open.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Only one at a time may change the engine's directory.
+pub(super) fn lock(engine: &Path) -> Result<Lock, Fault> {
     let path = engine.join("lock");
     let fault = |why: String, next: &str| Fault::new("the engine's directory is not free", why, next);
     let file = File::create(&path).map_err(|error| {
@@ -87,7 +98,7 @@ pub(super) fn lock(engine: &Path) -> Result<File, Fault> {
             "Wait until it has finished.",
         )),
         // Some network file systems have no locks; that is no reason to refuse.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(Lock(file)),
     }
 }
 

@@ -94,6 +94,8 @@ impl Log {
             // Half a line on a full disk would be taken for a torn write; cut it off where that is possible.
             let _ = file.set_len(before);
         }
+        // Closing is not enough: a process that is being started at this moment still has the file open.
+        let _ = flock(&file, FlockOperation::Unlock);
         written
     }
 }

@@ -1,6 +1,5 @@
 //! Labs through a worker: a script that plays one, and the real one where it is installed.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -11,9 +10,12 @@ use super::terminal::Terminal;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_infralab");
 
 fn script(dir: &Path, body: &str) -> String {
-    let path = dir.join("worker");
-    std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("write");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("chmod");
+    let (text, path) = (dir.join("worker.sh"), dir.join("worker"));
+    std::fs::write(&text, format!("#!/bin/sh\n{body}\n")).expect("write");
+    // Made by another process: a test that starts a program at this moment would pass the open file on to it, and a
+    // file that is open for writing cannot be run.
+    let made = Command::new("install").args(["-m", "755"]).arg(&text).arg(&path).status().expect("install");
+    assert!(made.success());
     path.to_str().expect("UTF-8").to_owned()
 }
 

@@ -1,6 +1,7 @@
 //! Notes and terms: what a learner reads. Loaded once from the text embedded in the program or from a directory on
 //! disk; a file that cannot be read becomes a [`Fault`] and never hides the others.
 
+mod anchor;
 mod check;
 mod glossary;
 mod links;
@@ -10,6 +11,7 @@ mod term_text;
 
 use std::collections::HashMap;
 
+pub(crate) use anchor::Anchors;
 pub use check::check;
 pub use glossary::{Distinction, Term, slug};
 pub use links::{WikiLink, wiki_links};

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Fault;
+use super::anchor::Anchors;
 use super::source::File;
-use super::{Fault, slug};
 use crate::lang::{Both, Lang};
 use crate::visible::{visible, visible_line};
 
@@ -211,7 +212,8 @@ pub struct Heading {
 /// Headings in order, with anchors.
 pub fn headings(body: &str) -> Vec<Heading> {
     use pulldown_cmark::{Event, Parser, Tag, TagEnd};
-    let mut found: Vec<Heading> = Vec::new();
+    let mut found = Vec::new();
+    let mut anchors = Anchors::default();
     let mut open: Option<(u8, String, usize)> = None;
     for (event, range) in Parser::new(body).into_offset_iter() {
         match event {
@@ -225,7 +227,7 @@ pub fn headings(body: &str) -> Vec<Heading> {
             }
             Event::End(TagEnd::Heading(_)) => {
                 if let Some((level, text, offset)) = open.take() {
-                    let anchor = unique_anchor(&text, &found);
+                    let anchor = anchors.add(&text);
                     found.push(Heading { level, text, anchor, offset });
                 }
             }
@@ -233,25 +235,6 @@ pub fn headings(body: &str) -> Vec<Heading> {
         }
     }
     found
-}
-
-fn unique_anchor(text: &str, found: &[Heading]) -> String {
-    let base: String = text
-        .to_lowercase()
-        .chars()
-        .filter_map(|c| match c {
-            ' ' => Some('-'),
-            c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
-            _ => None,
-        })
-        .collect();
-    let base = if base.is_empty() { slug(text) } else { base };
-    let taken = |anchor: &str| found.iter().any(|h| h.anchor == anchor);
-    if !taken(&base) {
-        return base;
-    }
-    // One of these is free: there are fewer headings than candidates.
-    (1..=found.len()).map(|n| format!("{base}-{n}")).find(|a| !taken(a)).unwrap_or(base)
 }
 
 #[cfg(test)]

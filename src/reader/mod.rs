@@ -6,7 +6,6 @@
 //! - [`Style`]: what a piece of text means
 //! - [`to_plain`], [`to_ansi`]: rows as text
 
-mod anchor;
 mod block;
 mod chrome;
 mod find;

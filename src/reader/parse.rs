@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::anchor::Anchors;
 use super::block::{Align, Document, Kind, Table};
 use super::glyph::glyphs;
 use super::inline::Inline;
 use super::text::Text;
 use super::tree::Tree;
+use crate::library::Anchors;
 use crate::visible::{visible, visible_line};
 
 /// Columns between tab stops in code.

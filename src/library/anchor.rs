@@ -2,18 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::library::slug;
+use super::slug;
 
 /// Gives every heading of one document its anchor. Work per heading does not grow with their number.
 #[derive(Debug, Default)]
-pub(super) struct Anchors {
+pub(crate) struct Anchors {
     taken: HashSet<String>,
     next: HashMap<String, usize>,
 }
 
 impl Anchors {
     /// The anchor of a heading with this text: `what-is-it`, then `what-is-it-1` for the next of the same name.
-    pub(super) fn add(&mut self, text: &str) -> String {
+    pub(crate) fn add(&mut self, text: &str) -> String {
         let base: String = text
             .to_lowercase()
             .chars()

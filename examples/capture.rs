@@ -41,6 +41,7 @@ fn main() {
             terminal.wait_until("the screen changes", |screen| screen.contents() != before);
         }
         terminal.wait_for(complete);
+        terminal.settle();
         let path = root.join("assets/screens").join(format!("{name}.svg"));
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("assets/screens");
         std::fs::write(&path, svg(terminal.screen())).expect("written");
@@ -49,54 +50,82 @@ fn main() {
     }
 }
 
-/// One text element per run of cells of the same look; wide characters keep their two cells.
+/// Cells that look alike and stand side by side.
+struct Run {
+    text: String,
+    column: u16,
+    cells: u16,
+    look: Look,
+}
+
+#[derive(Clone, PartialEq)]
+struct Look {
+    fg: String,
+    bg: String,
+    attributes: String,
+}
+
+fn look_of(cell: &vt100::Cell) -> Look {
+    let (mut fg, mut bg) = (colour(cell.fgcolor(), FOREGROUND), colour(cell.bgcolor(), BACKGROUND));
+    if cell.inverse() {
+        std::mem::swap(&mut fg, &mut bg);
+    }
+    let attributes = [
+        (cell.bold(), " font-weight=\"bold\""),
+        (cell.italic(), " font-style=\"italic\""),
+        (cell.dim(), " opacity=\"0.65\""),
+        (cell.underline(), " text-decoration=\"underline\""),
+    ];
+    let attributes = attributes.iter().filter(|(on, _)| *on).map(|(_, text)| *text).collect();
+    Look { fg, bg, attributes }
+}
+
+fn runs(screen: &vt100::Screen, row: u16) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for column in 0..screen.size().1.get() {
+        let Some(cell) = screen.cell(row, column).filter(|c| !c.is_wide_continuation()) else { continue };
+        let (look, cells) = (look_of(cell), if cell.is_wide() { 2 } else { 1 });
+        let text = if cell.has_contents() { cell.contents() } else { " " };
+        match runs.last_mut() {
+            Some(run) if run.look == look && run.column + run.cells == column => {
+                run.text.push_str(text);
+                run.cells += cells;
+            }
+            _ => runs.push(Run { text: text.to_owned(), column, cells, look }),
+        }
+    }
+    runs
+}
+
 fn svg(screen: &vt100::Screen) -> String {
     let (rows, columns) = screen.size();
-    let (rows, columns) = (rows.get(), columns.get());
-    let (width, height) = (f32::from(columns) * CELL.0, f32::from(rows) * CELL.1);
+    let (width, height) = (f32::from(columns.get()) * CELL.0, f32::from(rows.get()) * CELL.1);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"DejaVu Sans Mono, \
-         Noto Sans Mono CJK SC, Sarasa Mono SC, Menlo, Consolas, monospace\" font-size=\"14\" xml:space=\"preserve\">\n\
+         Noto Sans Mono CJK SC, Sarasa Mono SC, Menlo, Consolas, monospace\" font-size=\"14\">\n\
          <rect width=\"100%\" height=\"100%\" rx=\"6\" fill=\"{BACKGROUND}\"/>\n"
     );
-    for row in 0..rows {
-        for column in 0..columns {
-            let Some(cell) = screen.cell(row, column).filter(|c| !c.is_wide_continuation()) else { continue };
-            let (mut fg, mut bg) = (colour(cell.fgcolor(), FOREGROUND), colour(cell.bgcolor(), BACKGROUND));
-            if cell.inverse() {
-                std::mem::swap(&mut fg, &mut bg);
-            }
-            let cells = if cell.is_wide() { 2.0 } else { 1.0 };
-            let (x, y) = (f32::from(column) * CELL.0, f32::from(row) * CELL.1);
-            if bg != BACKGROUND {
+    for row in 0..rows.get() {
+        for run in runs(screen, row) {
+            let (x, y) = (f32::from(run.column) * CELL.0, f32::from(row) * CELL.1);
+            let width = f32::from(run.cells) * CELL.0;
+            if run.look.bg != BACKGROUND {
+                let (bg, height) = (&run.look.bg, CELL.1);
                 let _ = writeln!(
                     out,
-                    "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{}\" fill=\"{bg}\"/>",
-                    cells * CELL.0,
-                    CELL.1
+                    "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height}\" fill=\"{bg}\"/>"
                 );
             }
-            let text = cell.contents();
-            if text.trim().is_empty() {
+            if run.text.trim().is_empty() {
                 continue;
             }
-            let text = text.replace('&', "&amp;").replace('<', "&lt;");
-            let mut look = String::new();
-            if cell.bold() {
-                look.push_str(" font-weight=\"bold\"");
-            }
-            if cell.dim() {
-                look.push_str(" opacity=\"0.65\"");
-            }
-            if cell.underline() {
-                look.push_str(" text-decoration=\"underline\"");
-            }
+            // The length is given, so that a font of another width still fills exactly these cells.
+            let text = run.text.replace('&', "&amp;").replace('<', "&lt;");
+            let (fg, attributes, baseline) = (&run.look.fg, &run.look.attributes, y + CELL.1 * 0.75);
             let _ = writeln!(
                 out,
-                "<text x=\"{x:.1}\" y=\"{:.1}\" textLength=\"{:.1}\" lengthAdjust=\"spacingAndGlyphs\" \
-                 fill=\"{fg}\"{look}>{text}</text>",
-                y + CELL.1 * 0.75,
-                cells * CELL.0
+                "<text x=\"{x:.1}\" y=\"{baseline:.1}\" textLength=\"{width:.1}\" lengthAdjust=\"spacingAndGlyphs\" \
+                 xml:space=\"preserve\" fill=\"{fg}\"{attributes}>{text}</text>"
             );
         }
     }

@@ -82,6 +82,14 @@ impl Terminal {
         self.wait_until(&format!("waiting for `{text}`"), |screen| screen.contents().contains(text));
     }
 
+    /// Reads until the program has been quiet for a moment: for pictures, which must not show half a frame.
+    #[allow(dead_code, reason = "only the pictures need it")]
+    pub(crate) fn settle(&mut self) {
+        while let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(300)) {
+            self.take(&bytes);
+        }
+    }
+
     /// What is on the screen.
     pub(crate) fn text(&self) -> String {
         self.parser.screen().contents()

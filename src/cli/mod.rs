@@ -90,10 +90,19 @@ pub fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if out::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("infralab: {error:#}");
+            eprintln!("infralab: {}", told(&error));
             ExitCode::from(USAGE)
         }
     }
+}
+
+/// The error and its causes; many of our errors already hold the words of their cause.
+fn told(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told {
+        told if told.is_empty() => cause,
+        told if told.contains(&cause) => told,
+        told => format!("{told}: {cause}"),
+    })
 }
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
@@ -108,7 +117,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Note(command)) => note::run(command, &library(), lang)?,
         Some(Command::Glossary(command)) => glossary::run(&command, &library(), &paths()?, lang)?,
         Some(Command::Lab(command)) => lab::run(command, paths, lang)?,
-        Some(Command::Run(command)) => run::run(command, &paths()?)?,
+        Some(Command::Run(command)) => run::run(&command, &paths()?)?,
         Some(Command::Gpu(args)) => gpu::run(&args)?,
         Some(Command::Progress(command)) => progress::run(command, &paths()?)?,
         Some(Command::Engine(command)) => engine::run(&command, &paths()?)?,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{lab_text, out};
-use crate::lab::history::{self, Place};
+use crate::lab::history::{self, Place, RunError};
 use crate::lab::replay::Player;
 use crate::lab::{LabEvent, LabSession, Record};
 use crate::lang::Lang;
@@ -61,21 +61,35 @@ pub(super) enum Format {
     Json,
 }
 
-pub(super) fn run(command: RunCommand, paths: &Paths) -> anyhow::Result<ExitCode> {
+pub(super) fn run(command: &RunCommand, paths: &Paths) -> anyhow::Result<ExitCode> {
     let lang = Lang::from_env(|k| std::env::var(k).ok());
-    let find = |id: &str| history::find(&paths.runs(), id);
+    let id = match command {
+        RunCommand::List { json } => {
+            list(paths, *json)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        RunCommand::Show { id, .. } | RunCommand::Export { id, .. } | RunCommand::Replay { id, .. } => id,
+    };
+    let place = match history::find(&paths.runs(), id) {
+        Ok(place) => place,
+        Err(error @ (RunError::Unknown(_) | RunError::Ambiguous { .. })) => {
+            eprintln!("infralab: {error}");
+            return Ok(ExitCode::FAILURE);
+        }
+        Err(error) => return Err(error.into()),
+    };
     match command {
-        RunCommand::List { json } => list(paths, json)?,
-        RunCommand::Show { id, json } => {
-            let (_, record) = whole(&find(&id)?)?;
-            if json {
+        RunCommand::List { .. } => {}
+        RunCommand::Show { json, .. } => {
+            let (_, record) = whole(&place)?;
+            if *json {
                 out::json(&LabEvent::Record(Box::new(record)))?;
             } else {
                 out::line(lab_text::record_text(&record, lang).trim_start())?;
             }
         }
-        RunCommand::Export { id, format } => export(&find(&id)?, format)?,
-        RunCommand::Replay { id, speed, json } => replay(&find(&id)?, speed, json, lang)?,
+        RunCommand::Export { format, .. } => export(&place, *format)?,
+        RunCommand::Replay { speed, json, .. } => replay(&place, *speed, *json, lang)?,
     }
     Ok(ExitCode::SUCCESS)
 }

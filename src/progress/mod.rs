@@ -108,6 +108,16 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// What it is about, by id.
+    pub fn subject(&self) -> &str {
+        match self {
+            Self::Mark { subject, .. } => &subject.id,
+            Self::Undo { entry } => entry,
+        }
+    }
+}
+
 /// The state folded from the log.
 #[derive(Debug, Default, Clone)]
 pub struct Progress {

@@ -170,12 +170,20 @@ impl App {
                 self.core.progress = progress;
                 self.lay_out_all();
             }
+            Msg::Undone(what) => {
+                let lang = self.core.lang;
+                self.notice = Some(match what {
+                    Some(what) => Notice::good(lang.pick("taken back: ", "已撤销：").to_owned() + &what),
+                    None => Notice::bad(lang.pick("no mark to take back", "没有可撤销的标记")),
+                });
+                self.dirty = true;
+            }
             Msg::History(runs) => {
                 self.core.runs = runs;
                 self.lay_out_all();
             }
-            Msg::RunLoaded { events, play_from_ns } => {
-                let screen = Screen::recorded_run(events, play_from_ns);
+            Msg::RunLoaded { shipped, events, play_from_ns } => {
+                let screen = Screen::recorded_run(events, shipped, play_from_ns);
                 return self.apply(Outcome::nav(Nav::Push(Box::new(screen))));
             }
             Msg::Engine(status) => {

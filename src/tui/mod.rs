@@ -40,6 +40,8 @@ pub use keys::{BINDINGS, Binding, Place};
 const FRAME: Duration = Duration::from_millis(33);
 /// Clocks and replays move ten times a second.
 const TICK: Duration = Duration::from_millis(100);
+/// How long the last words of a lab are waited for when the program is quit.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// Messages that may wait; samplers and workers drop or block beyond it.
 const INBOX: usize = 4096;
 
@@ -123,6 +125,14 @@ async fn async_run(options: Options) -> anyhow::Result<()> {
             outside.perform(effect, &mut screen);
         }
     }
-    outside.end();
+    outside.stop_all();
+    // A run that was stopped by quitting gets its closing record too.
+    while app.core.running() {
+        let Ok(Some(msg)) = tokio::time::timeout(FAREWELL, messages.recv()).await else { break };
+        outside.before(&msg);
+        for effect in app.update(msg) {
+            outside.perform(effect, &mut screen);
+        }
+    }
     Ok(())
 }

@@ -34,10 +34,14 @@ pub(super) enum Msg {
     SearchReady(Box<SearchIndex>),
     /// Marks as they are on disk now.
     Progress(Arc<Progress>),
+    /// What an undo took back, by name; `None` when there was nothing.
+    Undone(Option<String>),
     /// Runs on disk and shipped.
     History(Vec<Listed>),
     /// A recorded run, read whole.
     RunLoaded {
+        /// Whether it ships with the program.
+        shipped: bool,
         /// Its lines.
         events: Vec<LabEvent>,
         /// It plays at its own pace from this time on, shared clock, ns; `None`: all at once.

@@ -11,7 +11,7 @@ use super::msg::{Effect, EngineStatus, Msg, Notice};
 use super::setup_task::SetupTask;
 use super::terminal::Screen;
 use crate::engine::{self, Engine, EngineState};
-use crate::lab::history::{self, Writer};
+use crate::lab::history::{self, Place, Writer};
 use crate::lab::runner::{self, LabHandle};
 use crate::lab::{Header, LabEvent};
 use crate::library::Library;
@@ -130,8 +130,7 @@ impl Outside {
             }
             Effect::Undo => {
                 match self.store.undo() {
-                    Ok(Some(_)) => self.send(Msg::Tell(Notice::good("↶"))),
-                    Ok(None) => self.send(Msg::Tell(Notice::bad("nothing to undo / 没有可撤销的标记"))),
+                    Ok(entry) => self.send(Msg::Undone(entry.map(|e| e.change.subject().to_owned()))),
                     Err(error) => self.send(Msg::Tell(Notice::bad(error.to_string()))),
                 }
                 self.refresh_progress();
@@ -153,7 +152,10 @@ impl Outside {
                 }
             }
             Effect::LoadRun { place, play } => match history::load(&place) {
-                Ok(events) => self.send(Msg::RunLoaded { events, play_from_ns: play.then(mono_ns) }),
+                Ok(events) => {
+                    let shipped = matches!(place, Place::Shipped(_));
+                    self.send(Msg::RunLoaded { shipped, events, play_from_ns: play.then(mono_ns) });
+                }
                 Err(error) => self.send(Msg::Tell(Notice::bad(error.to_string()))),
             },
             Effect::SampleAt(hz) => self.sampler.set_hz(hz),
@@ -162,12 +164,12 @@ impl Outside {
         }
     }
 
-    /// Stops a lab that runs and waits for its end.
-    pub(super) fn end(self) {
+    /// Stops what runs and waits for its end; what the lab said last is in the inbox then.
+    pub(super) fn stop_all(&mut self) {
         if let Some(lab) = &self.lab {
             lab.stop_and_wait();
         }
-        self.setup.end();
+        std::mem::take(&mut self.setup).end();
     }
 
     fn start_lab(&mut self, request: &RunRequest, predictions: std::collections::BTreeMap<String, f64>) {

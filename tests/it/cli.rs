@@ -42,7 +42,7 @@ fn an_unreadable_data_directory_is_told() {
     std::fs::write(&file, "").expect("write");
     let (code, _, err) = told(&infralab(&["glossary", "mark", "gpu", "known"], &file));
     assert_eq!(code, 2, "{err}");
-    assert!(err.contains("file"), "{err}");
+    assert!(err.contains("file") && err.matches("os error").count() <= 1, "{err}");
 }
 
 #[test]
@@ -197,5 +197,5 @@ fn shipped_recordings_are_listed_shown_exported_and_replayed() {
     let (code, out, _) = in_temp(&["run", "export", id]);
     assert_eq!(code, 0);
     assert!(out.contains("| naive_peak_extra_mib | MiB |"), "{out}");
-    assert_eq!(in_temp(&["run", "show", "nope"]).0, 2);
+    assert_eq!(in_temp(&["run", "show", "nope"]).0, 1);
 }

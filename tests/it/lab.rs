@@ -128,3 +128,28 @@ fn a_lab_is_predicted_run_and_found_in_the_history_on_the_screens() {
     terminal.send("q");
     assert!(terminal.exit().success());
 }
+
+#[test]
+fn a_lab_that_runs_while_one_quits_is_stopped_and_recorded() {
+    let data = tempfile::tempdir().expect("dir");
+    // Says hello, then runs until it is told to stop.
+    let body = format!(
+        "echo '{HELLO}'; read run; read stop; echo '{{\"type\":\"done\",\"stopped\":true,\"mono_ns\":2}}'"
+    );
+    let worker = script(data.path(), &body);
+    let path = data.path().to_str().expect("UTF-8");
+    let mut terminal =
+        Terminal::start(PROGRAM, &["--data", path], Some((100, 30)), &[("INFRALAB_WORKER", &worker)]);
+    terminal.wait_for("Next to read");
+    terminal.wait_for("worker");
+    terminal.send("5\r");
+    terminal.wait_for("Predict");
+    terminal.send("\x1b[15~");
+    terminal.wait_for("running");
+    terminal.send("\x1b[21~");
+    assert!(terminal.exit().success());
+    let run = std::fs::read_dir(data.path().join("runs")).expect("runs").flatten().next().expect("a run");
+    let text = std::fs::read_to_string(run.path()).expect("read");
+    let last: Value = serde_json::from_str(text.lines().next_back().expect("lines")).expect("object");
+    assert_eq!((&last["type"], &last["outcome"]), (&Value::from("record"), &Value::from("stopped")));
+}

@@ -123,8 +123,8 @@ impl Screen {
     }
 
     /// A run out of a file.
-    pub(super) fn recorded_run(events: Vec<LabEvent>, play_from_ns: Option<u64>) -> Self {
-        Self::Run(run::Run::recorded(events, play_from_ns))
+    pub(super) fn recorded_run(events: Vec<LabEvent>, shipped: bool, play_from_ns: Option<u64>) -> Self {
+        Self::Run(run::Run::recorded(events, shipped, play_from_ns))
     }
 
     /// What a link or a hit leads to.

@@ -38,6 +38,8 @@ enum Source {
 #[derive(Debug)]
 struct Recording {
     events: Vec<LabEvent>,
+    /// Ships with the program: made elsewhere, not by this learner.
+    shipped: bool,
     session: LabSession,
     /// The player and the time at which it started; `None` when all is shown.
     playing: Option<(Player, u64)>,
@@ -57,8 +59,8 @@ impl Run {
     }
 
     /// A run out of a file.
-    pub(super) fn recorded(events: Vec<LabEvent>, play_from_ns: Option<u64>) -> Self {
-        let mut recording = Recording { events, session: LabSession::default(), playing: None };
+    pub(super) fn recorded(events: Vec<LabEvent>, shipped: bool, play_from_ns: Option<u64>) -> Self {
+        let mut recording = Recording { events, shipped, session: LabSession::default(), playing: None };
         match play_from_ns {
             Some(now) => recording.play(now),
             None => recording.show_all(),
@@ -165,7 +167,11 @@ impl Run {
                 let length = units::seconds(player.length_ns());
                 format!(" · {} / {length}", units::seconds(session.elapsed_ns()))
             });
-            let word = lang.pick("RECORDING", "录制");
+            let word = if recording.shipped {
+                lang.pick("RECORDING", "录制")
+            } else {
+                lang.pick("past run", "历史运行")
+            };
             let text = format!("  {word} {date}{}", position.unwrap_or_default());
             first.push(Span::styled(text, theme.style(Role::Warn)));
         }

@@ -89,7 +89,7 @@ fn run() {
     for (columns, rows) in [(80, 24), (120, 40)] {
         for (view, keys) in [("chart", ""), ("memory", "Right"), ("table", "Tab"), ("log", "Tab Tab")] {
             let mut app = used((columns, rows), Lang::En);
-            app.update(Msg::RunLoaded { events: recorded(), play_from_ns: None });
+            app.update(Msg::RunLoaded { shipped: true, events: recorded(), play_from_ns: None });
             press(&mut app, keys);
             insta::assert_snapshot!(format!("run-{view}-{columns}x{rows}"), drawn(&app));
         }

@@ -20,7 +20,7 @@ fn everywhere(columns: u16, rows: u16, gpus: usize, lang: Lang) {
         drawn(&app);
         press(&mut app, "Esc Esc Esc");
     }
-    app.update(Msg::RunLoaded { events: recorded(), play_from_ns: None });
+    app.update(Msg::RunLoaded { shipped: true, events: recorded(), play_from_ns: None });
     for keys in ["Right", "Tab", "Tab", "Down Down"] {
         press(&mut app, keys);
         drawn(&app);

@@ -63,6 +63,8 @@ fn marks_are_asked_for_and_shown_only_when_saved() {
         "the same mark again takes it away"
     );
     assert_eq!(press(&mut app, "F8"), [Effect::Undo]);
+    app.update(Msg::Undone(Some("gpu-memory".into())));
+    assert!(drawn(&app).contains("taken back: gpu-memory"));
 }
 
 #[test]
@@ -172,7 +174,7 @@ fn a_recording_plays_at_its_own_pace() {
     assert!(effects.contains(&Effect::LoadRun { place, play: true }), "{effects:?}");
     let start = 5_000_000_000;
     app.update(Msg::Tick(start));
-    app.update(Msg::RunLoaded { events, play_from_ns: Some(start) });
+    app.update(Msg::RunLoaded { shipped: true, events, play_from_ns: Some(start) });
     assert!(app.wants_ticks());
     assert!(drawn(&app).contains("RECORDING") && !drawn(&app).contains("completed"));
     app.update(Msg::Tick(start + 3_600_000_000_000));
@@ -189,8 +191,8 @@ fn a_run_of_the_history_is_shown_as_it_ended() {
     app.update(Msg::History(vec![Listed { header, record: None, place: place.clone() }]));
     let effects = press(&mut app, "6 Enter");
     assert!(effects.contains(&Effect::LoadRun { place, play: false }), "{effects:?}");
-    app.update(Msg::RunLoaded { events, play_from_ns: None });
-    assert!(drawn(&app).contains("completed") && drawn(&app).contains("RECORDING"));
+    app.update(Msg::RunLoaded { shipped: false, events, play_from_ns: None });
+    assert!(drawn(&app).contains("completed") && drawn(&app).contains("past run"));
 }
 
 #[test]

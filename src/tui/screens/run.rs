@@ -1,5 +1,7 @@
 //! A run: the lab that runs now, or a recorded one. Charts and device panels side by side, predictions below.
 
+use std::collections::BTreeSet;
+
 use infralab_labs::LabSpec;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -217,7 +219,15 @@ impl Run {
         let snapshots: Vec<&crate::telemetry::Snapshot> = session.snapshots.iter().collect();
         let window = (session.start_ns(), session.now_ns.max(session.start_ns() + 1));
         let gpu = panel::gpu_by_uuid(machine, uuid);
-        panel::draw(frame, area, core, &panel::View::run(machine, &snapshots, gpu, window, &session.spans));
+        let curves: BTreeSet<&str> = session
+            .charts
+            .values()
+            .flat_map(|c| c.measured.keys().chain(c.expected.keys()))
+            .map(String::as_str)
+            .collect();
+        let curves: Vec<&str> = curves.into_iter().collect();
+        let view = panel::View::run(machine, &snapshots, gpu, window, &session.spans, &curves);
+        panel::draw(frame, area, core, &view);
     }
 }
 

@@ -28,13 +28,23 @@ pub(in crate::tui) struct View<'a> {
     from_ns: u64,
     to_ns: u64,
     spans: &'a [Span],
+    /// Curves of the charts, in the order of their colours: a phase has the colour of its curve.
+    curves: &'a [&'a str],
 }
 
 impl<'a> View<'a> {
     /// The last minute of readings.
     pub(in crate::tui) fn live(machine: &'a Machine, snapshots: &'a [&'a Snapshot], now_ns: u64) -> Self {
         let to_ns = snapshots.last().map_or(now_ns, |s| s.mono_ns);
-        Self { machine, snapshots, gpu: 0, from_ns: to_ns.saturating_sub(LIVE_WINDOW_NS), to_ns, spans: &[] }
+        Self {
+            machine,
+            snapshots,
+            gpu: 0,
+            from_ns: to_ns.saturating_sub(LIVE_WINDOW_NS),
+            to_ns,
+            spans: &[],
+            curves: &[],
+        }
     }
 
     /// The whole of a run on one GPU, with its phases.
@@ -44,8 +54,9 @@ impl<'a> View<'a> {
         gpu: usize,
         window: (u64, u64),
         spans: &'a [Span],
+        curves: &'a [&'a str],
     ) -> Self {
-        Self { machine, snapshots, gpu, from_ns: window.0, to_ns: window.1, spans }
+        Self { machine, snapshots, gpu, from_ns: window.0, to_ns: window.1, spans, curves }
     }
 }
 
@@ -294,7 +305,8 @@ fn draw_strip(frame: &mut Frame<'_>, rows: &mut Rows, core: &Core, view: &View<'
             });
             let letter = groups[at].1;
             let letter = if s.name.contains("backward") { letter.to_ascii_uppercase() } else { letter };
-            (letter, core.theme.curve(at))
+            let curve = view.curves.iter().position(|c| *c == group);
+            (letter, curve.map_or(core.theme.style(Role::Dim), |i| core.theme.curve(i)))
         });
         text.push(TextSpan::styled(letter.to_string(), style));
     }

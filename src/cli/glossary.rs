@@ -48,7 +48,7 @@ pub(super) fn run(
 ) -> anyhow::Result<ExitCode> {
     let (name, json) = match command {
         GlossaryCommand::List { json } => {
-            list(library, Store::open(&paths.progress_log())?.progress(), lang, *json)?;
+            list(library, open(paths)?.progress(), lang, *json)?;
             return Ok(ExitCode::SUCCESS);
         }
         GlossaryCommand::Show { term, json } | GlossaryCommand::Mark { term, json, .. } => (term, *json),
@@ -57,7 +57,7 @@ pub(super) fn run(
         eprintln!("infralab: no term `{name}`; try `infralab search {name}`");
         return Ok(ExitCode::FAILURE);
     };
-    let mut store = Store::open(&paths.progress_log())?;
+    let mut store = open(paths)?;
     if let GlossaryCommand::Mark { mark, .. } = command {
         store.mark(Subject::term(&term.id), Some(*mark))?;
         if !json {
@@ -71,6 +71,19 @@ pub(super) fn run(
         show(term, library, store.progress(), lang)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The store; lines of the log that it cannot read are told, and stay in the file.
+fn open(paths: &Paths) -> anyhow::Result<Store> {
+    let store = Store::open(&paths.progress_log())?;
+    if store.unreadable_lines > 0 {
+        let (path, lines) = (paths.progress_log(), store.unreadable_lines);
+        eprintln!(
+            "infralab: {lines} lines of {} are not understood and are kept as they are",
+            path.display()
+        );
+    }
+    Ok(store)
 }
 
 fn list(library: &Library, progress: &Progress, lang: Lang, json: bool) -> anyhow::Result<()> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use include_dir::{Dir, include_dir};
 use thiserror::Error;
 
-use super::{Header, LabEvent, Record};
+use super::{Header, LabEvent, Record, parse};
 
 /// Version of the line format.
 pub const FORMAT: u32 = 1;
@@ -136,9 +136,7 @@ pub fn list(dir: &Path) -> Result<Vec<Listed>, RunError> {
     let mut runs = Vec::new();
     match std::fs::read_dir(dir) {
         Ok(entries) => {
-            for path in
-                entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "jsonl"))
-            {
+            for path in entries.flatten().map(|e| e.path()).filter(|p| is_run_file(p)) {
                 if let Ok((header, record)) = ends_of(&path) {
                     runs.push(Listed { header, record, place: Place::File(path) });
                 }
@@ -199,8 +197,13 @@ pub fn load(place: &Place) -> Result<Vec<LabEvent>, RunError> {
     }
 }
 
+/// A regular file with the right ending: opening a pipe would wait for a writer for ever.
+fn is_run_file(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "jsonl") && path.is_file()
+}
+
 fn parse_line(line: &str) -> LabEvent {
-    serde_json::from_str(line).unwrap_or_else(|_| LabEvent::Log { line: crate::visible::visible_line(line) })
+    parse(line).unwrap_or_else(|_| LabEvent::Log { line: crate::visible::visible_line(line) })
 }
 
 fn ends_of(path: &Path) -> io::Result<(Header, Option<Record>)> {
@@ -216,8 +219,8 @@ fn ends_of(path: &Path) -> io::Result<(Header, Option<Record>)> {
 }
 
 fn ends(first: &str, last: &str) -> Option<(Header, Option<Record>)> {
-    let LabEvent::Header(header) = serde_json::from_str(first).ok()? else { return None };
-    let record = match serde_json::from_str(last) {
+    let LabEvent::Header(header) = parse(first).ok()? else { return None };
+    let record = match parse(last) {
         Ok(LabEvent::Record(record)) => Some(*record),
         _ => None,
     };

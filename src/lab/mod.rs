@@ -86,3 +86,47 @@ impl LabEvent {
         }
     }
 }
+
+/// Parses one line. JSON can spell control characters with escapes, so cleaning the line is not enough: every string
+/// in it is made visible before anything sees it.
+pub(crate) fn parse<T: serde::de::DeserializeOwned>(line: &str) -> serde_json::Result<T> {
+    if !line.contains("\\u") {
+        return serde_json::from_str(line);
+    }
+    let mut value: serde_json::Value = serde_json::from_str(line)?;
+    clean(&mut value);
+    serde_json::from_value(value)
+}
+
+fn clean(value: &mut serde_json::Value) {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => {
+            if let std::borrow::Cow::Owned(visible) = crate::visible::visible(text) {
+                *text = visible;
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(clean),
+        Value::Object(fields) => {
+            *fields = std::mem::take(fields)
+                .into_iter()
+                .map(|(name, mut value)| {
+                    clean(&mut value);
+                    (crate::visible::visible(&name).into_owned(), value)
+                })
+                .collect();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_in_json_cannot_smuggle_control_characters() {
+        let line = r#"{"type":"log","line":"a\u001b]0;X\u0007b \u663e\u5b58"}"#;
+        assert_eq!(parse::<LabEvent>(line).expect("a log"), LabEvent::Log { line: "a␛]0;X␇b 显存".into() });
+    }
+}

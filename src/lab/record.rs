@@ -17,7 +17,7 @@ pub struct Record {
     pub run: String,
     /// Lab id.
     pub lab: String,
-    /// `completed`, `stopped` or `failed`.
+    /// `completed`, `stopped`, `failed`, or `cut off` when the file ends before the run does.
     pub outcome: String,
     /// What went wrong, when it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ impl Record {
             Status::Completed => ("completed", None),
             Status::Stopped => ("stopped", None),
             Status::Failed(failure) => ("failed", Some(failure.clone())),
-            Status::Starting | Status::Running => ("interrupted", None),
+            Status::Starting | Status::Running => ("cut off", None),
         };
         let last_gpu = session.snapshots.iter().rev().find_map(|s| s.gpus.first());
         Some(Self {

@@ -50,6 +50,10 @@ impl Log {
     /// left for later: another instance may be writing it.
     pub(super) fn read_new(&mut self) -> Result<(Vec<Entry>, usize), LogError> {
         let failed = |source| LogError::Read { path: self.path.clone(), source };
+        // Opening a pipe would wait for a writer for ever.
+        if self.path.exists() && !self.path.is_file() {
+            return Err(failed(io::Error::other("it is not a regular file")));
+        }
         let mut file = match File::open(&self.path) {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),

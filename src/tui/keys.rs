@@ -180,7 +180,7 @@ pub const BINDINGS: &[Binding] = bindings! {
     P::Glossary, [F(8), Char('u')], A::Undo, "undo", "撤销", true;
     P::Glossary, [TAB, Char('f')], A::Filter, "filter", "筛选", true;
 
-    P::Labs, [ENTER], A::Open, "predict and run", "预测并运行", true;
+    P::Labs, [ENTER, F(5)], A::Open, "predict and run", "预测并运行", true;
     P::Labs, [F(6), Char('p')], A::Replay, "replay the recording", "回放录制", true;
     P::Labs, [F(7), Char('i')], A::Guide, "guide", "指南", true;
     P::Labs, [UP, Char('k')], A::Up, "up", "上一个", false;

@@ -55,6 +55,7 @@ impl Outside {
                 }),
             )?
         };
+        let faults = library.faults.len();
         let index = inbox.clone();
         std::thread::spawn(move || {
             let _ = index.blocking_send(Msg::SearchReady(Box::new(SearchIndex::build(&library))));
@@ -81,6 +82,12 @@ impl Outside {
             let text = format!(
                 "{} lines of the progress log cannot be read and are kept as they are",
                 outside.store.unreadable_lines
+            );
+            outside.send(Msg::Tell(Notice::bad(text)));
+        }
+        if faults > 0 {
+            let text = format!(
+                "{faults} faults in notes and terms: `infralab check` names them / 内容有 {faults} 处错误，运行 `infralab check` 查看"
             );
             outside.send(Msg::Tell(Notice::bad(text)));
         }

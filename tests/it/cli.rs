@@ -199,3 +199,40 @@ fn shipped_recordings_are_listed_shown_exported_and_replayed() {
     assert!(out.contains("| naive_peak_extra_mib | MiB |"), "{out}");
     assert_eq!(in_temp(&["run", "show", "nope"]).0, 1);
 }
+
+#[test]
+fn escapes_in_a_run_file_and_pipes_in_its_place_do_no_harm() {
+    let data = tempfile::tempdir().expect("dir");
+    let runs = data.path().join("runs");
+    std::fs::create_dir(&runs).expect("mkdir");
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/runs/attention-tiny.jsonl");
+    let text = std::fs::read_to_string(fixture).expect("the fixture");
+    std::fs::write(runs.join("evil.jsonl"), text.replace("Intel(R)", "\\u001b]0;EVIL\\u0007"))
+        .expect("write");
+    let made = Command::new("mkfifo").arg(runs.join("pipe.jsonl")).status().expect("mkfifo");
+    assert!(made.success());
+    for args in [&["run", "list"][..], &["run", "export", "2026", "--format", "md"]] {
+        let id = if args.len() > 2 {
+            Some(told(&infralab(&["run", "list", "--json"], data.path())).1)
+        } else {
+            None
+        };
+        let first = id.and_then(|l| serde_json::from_str::<Value>(l.lines().next()?).ok());
+        let run = first.and_then(|v| v["run"].as_str().map(str::to_owned)).unwrap_or_default();
+        let args: Vec<&str> = args.iter().map(|a| if *a == "2026" { run.as_str() } else { a }).collect();
+        let (code, out, err) = told(&infralab(&args, data.path()));
+        assert_eq!(code, 0, "{args:?}: {err}");
+        assert!(out.contains("EVIL") && !out.contains('\x1b') && !out.contains('\x07'), "{out:?}");
+    }
+}
+
+#[test]
+fn a_damaged_progress_log_is_told_and_kept() {
+    let data = tempfile::tempdir().expect("dir");
+    let log = data.path().join("progress.jsonl");
+    std::fs::write(&log, b"\xff\x00 junk\nmore junk\n").expect("write");
+    let (code, _, err) = told(&infralab(&["glossary", "mark", "gpu", "known"], data.path()));
+    assert_eq!(code, 0);
+    assert!(err.contains("2 lines") && err.contains("kept"), "{err}");
+    assert!(std::fs::read(&log).expect("read").starts_with(b"\xff\x00 junk\nmore junk\n"));
+}

@@ -13,7 +13,7 @@ use infralab_labs::protocol::{Event, Failure, PROTOCOL_VERSION, Request, RunRequ
 use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
 
-use super::{Exited, LabEvent};
+use super::{Exited, LabEvent, parse};
 
 /// A worker that has not said hello after this long is ended: LibTorch loads from a cold disk in well under it.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(90);
@@ -175,7 +175,7 @@ fn watch_for_hello(shared: Arc<Shared>, hello: mpsc::Receiver<()>, timeout: Dura
 }
 
 fn read_events(out: impl Read, sink: &Sink, shared: &Arc<Shared>, hello: &mpsc::Sender<()>) {
-    each_line(out, |line| match serde_json::from_str::<Event>(&line) {
+    each_line(out, |line| match parse::<Event>(&line) {
         Ok(event) => {
             if matches!(event, Event::Hello(_)) {
                 let _ = hello.send(());

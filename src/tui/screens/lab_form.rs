@@ -158,7 +158,7 @@ impl Form {
             }
             Row::Prediction(i) => match self.predictions[i].value().trim() {
                 "" => None,
-                text => number(text).is_none().then(|| "?".to_owned()),
+                text => number(text).is_none().then(|| "1234.5".to_owned()),
             },
             _ => None,
         }

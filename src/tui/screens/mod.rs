@@ -206,7 +206,12 @@ impl Screen {
 
     /// Takes pasted text.
     pub(super) fn paste(&mut self, text: &str, core: &Core) -> Outcome {
-        let text = crate::visible::visible_line(text);
+        // No field takes more than this; the rest of a slip of the mouse is not worth a thought.
+        const MOST: usize = 1000;
+        let text: String = crate::visible::visible_line(text).chars().take(MOST).collect();
+        if let Self::Search(screen) = self {
+            return screen.paste(&text, core);
+        }
         for c in text.chars() {
             self.typed(KeyEvent::from(crossterm::event::KeyCode::Char(c)), core);
         }

@@ -113,21 +113,15 @@ impl Run {
                     return Outcome::push(Screen::Reader(Reader::guide(&lab.id)));
                 }
             }
-            Action::Stop => {
-                let running = self.live() && core.running();
-                return if running {
-                    Outcome::effect(Effect::StopLab)
-                } else {
-                    Outcome::refuse(core.lang.pick("nothing runs here", "这里没有正在运行的实验"))
-                };
-            }
+            Action::Stop => match &mut self.source {
+                Source::Recorded(recording) if recording.playing.is_some() => recording.show_all(),
+                Source::Active if core.running() => return Outcome::effect(Effect::StopLab),
+                _ => return Outcome::refuse(core.lang.pick("nothing runs here", "这里没有正在运行的实验")),
+            },
             Action::Replay => match &mut self.source {
                 Source::Recorded(recording) if recording.playing.is_some() => recording.show_all(),
                 Source::Recorded(recording) => recording.play(core.now_ns),
-                Source::Active => {
-                    let text = core.lang.pick("replay it from the history (6)", "请从历史（6）里回放");
-                    return Outcome::refuse(text);
-                }
+                Source::Active => return replay_of(core),
             },
             _ => {}
         }
@@ -252,6 +246,15 @@ impl Recording {
         if player.next_due_ns().is_none() {
             self.playing = None;
         }
+    }
+}
+
+/// Plays the run that just ended, which is in the history by then.
+fn replay_of(core: &Core) -> Outcome {
+    let run = core.active.as_ref().and_then(|s| s.header.as_ref()).map(|h| &h.run);
+    match core.runs.iter().find(|r| Some(&r.header.run) == run && !core.running()) {
+        Some(listed) => Outcome::effect(Effect::LoadRun { place: listed.place.clone(), play: true }),
+        None => Outcome::refuse(core.lang.pick("it can be replayed when it has ended", "结束之后才能回放")),
     }
 }
 

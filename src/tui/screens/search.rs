@@ -1,6 +1,6 @@
 //! Search: results while typing, over notes, terms and labs in both languages.
 
-use crossterm::event::{Event, KeyEvent};
+use crossterm::event::{Event, KeyCode, KeyEvent};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Modifier;
@@ -20,6 +20,8 @@ use crate::tui::widgets::list::{Cursor, scrolled};
 
 /// Hits asked of the index.
 const LIMIT: usize = 50;
+/// A query longer than this finds nothing more.
+const MAX_QUERY: usize = 200;
 /// Lines that one hit takes.
 const LINES_PER_HIT: usize = 2;
 
@@ -42,7 +44,18 @@ impl Search {
         self.cursor.clamp(self.results.hits.len());
     }
 
+    /// Takes pasted text at once: one search, not one per character.
+    pub(super) fn paste(&mut self, text: &str, core: &Core) -> Outcome {
+        let query: String = self.query.value().chars().chain(text.chars()).take(MAX_QUERY).collect();
+        self.query = Input::new(query);
+        self.lay_out(core);
+        Outcome::stay()
+    }
+
     pub(super) fn typed(&mut self, key: KeyEvent, core: &Core) -> Outcome {
+        if self.query.value().chars().count() >= MAX_QUERY && matches!(key.code, KeyCode::Char(_)) {
+            return Outcome::stay();
+        }
         let before = self.query.value().to_owned();
         self.query.handle_event(&Event::Key(key));
         if self.query.value() != before {

@@ -223,3 +223,23 @@ fn every_tab_has_a_first_page() {
         let _ = Screen::of(tab);
     }
 }
+
+#[test]
+fn a_large_paste_is_one_search_and_is_cut() {
+    let mut app = app((80, 24), Lang::En);
+    press(&mut app, "/");
+    app.update(Msg::Paste("k".repeat(1_000_000)));
+    assert!(drawn(&app).contains("kkk"));
+    press(&mut app, "Esc");
+    app.update(Msg::Paste("显存".into()));
+    assert!(drawn(&app).contains("GPU memory"));
+}
+
+#[test]
+fn a_replay_can_be_stopped() {
+    let mut app = app((120, 40), Lang::En);
+    app.update(Msg::RunLoaded { shipped: true, events: recorded(), play_from_ns: Some(0) });
+    assert!(app.wants_ticks());
+    press(&mut app, "F6");
+    assert!(!app.wants_ticks() && drawn(&app).contains("completed"));
+}

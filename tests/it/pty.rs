@@ -94,7 +94,10 @@ fn any_size_can_be_had_while_it_runs() {
     for (columns, rows) in [(1, 1), (7, 3), (200, 50), (30, 8), (300, 100)] {
         terminal.resize(columns, rows);
     }
-    terminal.wait_for("Next to read");
+    // The switch of languages stands at the right end of the first row.
+    terminal.wait_until("the last size", |screen| {
+        (280..300).any(|column| screen.cell(0, column).is_some_and(|c| c.contents() == "F"))
+    });
     terminal.send("\x1b[21~");
     assert!(terminal.exit().success());
 }

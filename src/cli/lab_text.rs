@@ -131,6 +131,9 @@ pub(super) fn record_text(record: &Record, lang: Lang) -> String {
     let device = record.device.as_ref().map_or("?", |d| d.name.as_str());
     let elapsed = seconds((record.env.elapsed_s * 1e9) as u64);
     let mut text = format!("\n{} · {} · {device} · {elapsed}\n", record.run, record.outcome);
+    if let Some(failure) = &record.failure {
+        let _ = writeln!(text, "  {}: {}; {}", failure.what, failure.why, failure.next);
+    }
     for (name, value) in &record.summary {
         let why = value.missing.as_ref().map(|m| format!("  {m}")).unwrap_or_default();
         let _ = writeln!(text, "  {name:<34} {}{why}", quantity(value.value, &value.unit));

@@ -90,7 +90,7 @@ impl Record {
             Status::Completed => ("completed", None),
             Status::Stopped => ("stopped", None),
             Status::Failed(failure) => ("failed", Some(failure.clone())),
-            Status::Starting | Status::Running => ("cut off", None),
+            Status::Starting | Status::Running | Status::CutOff => ("cut off", None),
         };
         let last_gpu = session.snapshots.iter().rev().find_map(|s| s.gpus.first());
         Some(Self {

@@ -28,6 +28,8 @@ pub enum Status {
     Stopped,
     /// It could not go on.
     Failed(Failure),
+    /// The recording ends before the run does.
+    CutOff,
 }
 
 /// A phase of the lab on the shared clock.
@@ -128,6 +130,13 @@ impl LabSession {
     /// Whether nothing more will come from the worker.
     pub fn ended(&self) -> bool {
         !matches!(self.status, Status::Starting | Status::Running)
+    }
+
+    /// Says that nothing more will come: the recording has been read to its end.
+    pub fn end_of_recording(&mut self) {
+        if !self.ended() {
+            self.end(Status::CutOff, self.now_ns);
+        }
     }
 
     /// Start of the run on its own clock: the header's, else the first thing seen.

@@ -80,6 +80,11 @@ fn walk(dir: &Path, prefix: &str, files: &mut Vec<File>, faults: &mut Vec<Fault>
         if kind.is_dir() {
             walk(&entry.path(), &path, files, faults);
         } else if matches!(Path::new(&name).extension().and_then(|e| e.to_str()), Some("md" | "toml")) {
+            // A pipe or a device would be read for ever.
+            if !entry.path().is_file() {
+                faults.push(Fault { file: path, problem: "is not a regular file".into() });
+                continue;
+            }
             match read(&entry.path()) {
                 Ok((text, lossy)) => {
                     if lossy {

@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,6 +22,8 @@ const HELLO_TIMEOUT: Duration = Duration::from_secs(90);
 pub const STOP_GRACE: Duration = Duration::from_secs(3);
 /// A longer line is cut; no event is near this size.
 const MAX_LINE_BYTES: u64 = 1 << 20;
+/// Of what is printed beside the protocol, so much is kept per stream.
+const MAX_LOG_BYTES: u64 = 4 << 20;
 
 /// The worker could not be started.
 #[derive(Debug, Error)]
@@ -45,6 +48,8 @@ struct Shared {
     stdin: Mutex<Option<ChildStdin>>,
     exited: Mutex<bool>,
     exit: Condvar,
+    /// It was asked to stop: whatever ends it now is that stop.
+    stopping: AtomicBool,
 }
 
 /// Starts `command` in its own process group and sends it `request`.
@@ -68,8 +73,13 @@ fn start_with_timeout(
         .map_err(|source| StartError { program, source })?;
     let group = Pid::from_child(&child);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let shared =
-        Arc::new(Shared { group, stdin: Mutex::new(stdin), exited: Mutex::new(false), exit: Condvar::new() });
+    let shared = Arc::new(Shared {
+        group,
+        stdin: Mutex::new(stdin),
+        exited: Mutex::new(false),
+        exit: Condvar::new(),
+        stopping: AtomicBool::new(false),
+    });
     shared.send(&Request::Run(request.clone()));
 
     let (hello_tx, hello_rx) = mpsc::channel();
@@ -80,7 +90,10 @@ fn start_with_timeout(
         }),
         stderr.map(|err| {
             let sink = Arc::clone(&sink);
-            std::thread::spawn(move || each_line(err, |line| sink(LabEvent::Log { line })))
+            std::thread::spawn(move || {
+                let printed = AtomicU64::new(0);
+                each_line(err, |line| log(&sink, &printed, line));
+            })
         }),
     ];
     watch_for_hello(Arc::clone(&shared), hello_rx, hello_timeout, Arc::clone(&sink));
@@ -117,6 +130,9 @@ impl Drop for LabHandle {
 impl Shared {
     /// A worker that is gone cannot be written to; its exit is reported anyway, so the error says nothing new.
     fn send(&self, request: &Request) {
+        if matches!(request, Request::Stop) {
+            self.stopping.store(true, Ordering::SeqCst);
+        }
         let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
         if let (Some(pipe), Ok(mut line)) = (stdin.as_mut(), serde_json::to_string(request)) {
             line.push('\n');
@@ -155,6 +171,10 @@ fn wait(mut child: Child, shared: &Shared, readers: [Option<std::thread::JoinHan
     for reader in readers.into_iter().flatten() {
         let _ = reader.join();
     }
+    if shared.stopping.load(Ordering::SeqCst) {
+        // Counts only where the worker did not say so itself.
+        sink(LabEvent::Worker(Event::Done { stopped: true, mono_ns: mono_ns() }));
+    }
     let (code, signal) = status.map_or((None, None), |s| (s.code(), s.signal()));
     *shared.exited.lock().unwrap_or_else(PoisonError::into_inner) = true;
     shared.exit.notify_all();
@@ -175,6 +195,7 @@ fn watch_for_hello(shared: Arc<Shared>, hello: mpsc::Receiver<()>, timeout: Dura
 }
 
 fn read_events(out: impl Read, sink: &Sink, shared: &Arc<Shared>, hello: &mpsc::Sender<()>) {
+    let printed = AtomicU64::new(0);
     each_line(out, |line| match parse::<Event>(&line) {
         Ok(event) => {
             if matches!(event, Event::Hello(_)) {
@@ -191,8 +212,21 @@ fn read_events(out: impl Read, sink: &Sink, shared: &Arc<Shared>, hello: &mpsc::
             sink(LabEvent::Worker(event));
         }
         // Not an event: a library printed, or a newer worker speaks. Keep it readable.
-        Err(_) => sink(LabEvent::Log { line }),
+        Err(_) => log(sink, &printed, line),
     });
+}
+
+/// Keeps what was printed until there is too much of it: a worker that prints for ever must not fill the disk.
+fn log(sink: &Sink, printed: &AtomicU64, line: String) {
+    let before = printed.fetch_add(line.len() as u64, Ordering::Relaxed);
+    let after = before + line.len() as u64;
+    if after <= MAX_LOG_BYTES {
+        sink(LabEvent::Log { line });
+    } else if before <= MAX_LOG_BYTES {
+        sink(LabEvent::Log {
+            line: format!("… more than {MAX_LOG_BYTES} bytes were printed; the rest is dropped"),
+        });
+    }
 }
 
 /// Calls `take` with each line, decoded lossily, with control characters made visible; a line without end is cut.

@@ -72,6 +72,21 @@ fn a_worker_that_is_done_but_does_not_end_is_ended() {
 }
 
 #[test]
+fn what_is_printed_for_ever_is_cut() {
+    let (_handle, rx) = run(
+        "yes xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | head -c 20000000 >&2",
+        HELLO_TIMEOUT,
+    );
+    let lines: Vec<String> = all(&rx)
+        .into_iter()
+        .filter_map(|e| if let LabEvent::Log { line } = e { Some(line) } else { None })
+        .collect();
+    let kept: usize = lines.iter().map(String::len).sum();
+    assert!(kept as u64 <= MAX_LOG_BYTES + 200, "{kept}");
+    assert!(lines.last().is_some_and(|l| l.contains("dropped")));
+}
+
+#[test]
 fn a_line_without_end_does_not_eat_the_memory() {
     let (_handle, rx) = run("head -c 3000000 /dev/zero | tr '\\0' x", HELLO_TIMEOUT);
     let longest = all(&rx).iter().map(|e| if let LabEvent::Log { line } = e { line.len() } else { 0 }).max();
@@ -104,7 +119,10 @@ fn a_worker_that_ignores_the_stop_is_killed_with_its_children() {
     let child: i32 = line.trim_start_matches("child ").parse().expect("pid");
     let asked = Instant::now();
     handle.stop();
-    assert_eq!(exit_of(&all(&rx)).signal, Some(9));
+    let events = all(&rx);
+    assert_eq!(exit_of(&events).signal, Some(9));
+    let stopped = events.iter().any(|e| matches!(e, LabEvent::Worker(Event::Done { stopped: true, .. })));
+    assert!(stopped, "a stop that had to be forced is a stop: {events:?}");
     assert!(asked.elapsed() >= STOP_GRACE);
     // The child was killed with the group: it is gone, or a zombie that its new parent has yet to collect.
     let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
@@ -116,7 +134,8 @@ fn a_worker_that_listens_stops_at_once() {
     let (handle, rx) = run("read run; read stop; echo got \"$stop\"", HELLO_TIMEOUT);
     handle.stop_and_wait();
     let events = all(&rx);
-    assert!(matches!(&events[0], LabEvent::Log { line } if line == r#"got {"type":"stop"}"#), "{events:?}");
+    let heard = |e: &LabEvent| matches!(e, LabEvent::Log { line } if line == r#"got {"type":"stop"}"#);
+    assert!(events.iter().any(heard), "{events:?}");
     assert_eq!(exit_of(&events).code, Some(0));
 }
 

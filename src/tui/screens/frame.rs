@@ -50,7 +50,7 @@ fn tabs(app: &App, frame: &mut Frame<'_>, area: Rect) {
         spans.push(Span::styled(text, style));
     }
     let used: usize = spans.iter().map(Span::width).sum();
-    let running = core.running().then(|| core.lang.pick("● lab runs ", "● 实验运行中 "));
+    let running = core.running().then(|| core.lang.pick("● lab runs (5 Enter) ", "● 实验运行中（5 Enter）"));
     let right = running.unwrap_or(core.lang.pick("F2 中文 ", "F2 English "));
     if used + right.width() < usize::from(area.width) {
         spans.push(Span::raw(" ".repeat(usize::from(area.width) - used - right.width())));

@@ -75,13 +75,12 @@ fn run_line<'a>(run: &'a Listed, core: &Core) -> Line<'a> {
     let started = jiff::Timestamp::from_millisecond(run.header.unix_ms as i64).unwrap_or_default();
     let device = run.record.as_ref().and_then(|r| r.device.as_ref()).map_or("?", |d| d.name.as_str());
     let device: String = device.chars().take(26).collect();
-    let (glyph, word, role) = match run.record.as_ref().map(|r| r.outcome.as_str()) {
-        Some("completed") => ("✓", lang.pick("completed", "已完成"), Role::Good),
-        Some("stopped") => ("■", lang.pick("stopped", "已停止"), Role::Warn),
-        Some("failed") => ("!", lang.pick("failed", "失败"), Role::Bad),
-        _ => ("…", lang.pick("cut off", "中断"), Role::Dim),
+    let (glyph, word, role) = if run.shipped() {
+        ("▸", lang.pick("recording", "录制"), Role::Link)
+    } else {
+        outcome(run, core)
     };
-    let mut spans = vec![
+    let spans = vec![
         Span::raw(format!("  {}   ", started.strftime("%Y-%m-%d %H:%M"))),
         Span::raw(format!(
             "{:<12} {:<6} {device:<26} ",
@@ -90,10 +89,17 @@ fn run_line<'a>(run: &'a Listed, core: &Core) -> Line<'a> {
         )),
         Span::styled(format!("{glyph} {word}"), theme.style(role)),
     ];
-    if run.shipped() {
-        spans.push(Span::styled(lang.pick("  recording", "  录制"), theme.style(Role::Link)));
-    }
     Line::from(spans)
+}
+
+fn outcome(run: &Listed, core: &Core) -> (&'static str, &'static str, Role) {
+    let lang = core.lang;
+    match run.record.as_ref().map(|r| r.outcome.as_str()) {
+        Some("completed") => ("✓", lang.pick("completed", "已完成"), Role::Good),
+        Some("stopped") => ("■", lang.pick("stopped", "已停止"), Role::Warn),
+        Some("failed") => ("!", lang.pick("failed", "失败"), Role::Bad),
+        _ => ("…", lang.pick("cut off", "中断"), Role::Dim),
+    }
 }
 
 fn results(run: &Listed) -> String {

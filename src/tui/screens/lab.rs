@@ -72,12 +72,9 @@ impl Lab {
     }
 
     fn run(&self, core: &Core) -> Outcome {
+        // One lab at a time: asked again, the one that runs is shown.
         if core.running() {
-            let text = core.lang.pick(
-                "a lab is running; stop it first (F6 on its screen)",
-                "已有实验在运行，请先在它的界面按 F6 停止",
-            );
-            return Outcome::refuse(text);
+            return Outcome::push(Screen::Run(Run::active()));
         }
         if !core.engine.ready {
             return Setup::open(self.form.spec, core);

@@ -9,6 +9,7 @@ use infralab_labs::{LABS, LabSpec};
 
 use super::lab::Lab;
 use super::reader::Reader;
+use super::run::Run;
 use super::{Nav, Outcome, Screen};
 use crate::lab::history::Listed;
 use crate::tui::app::Core;
@@ -27,6 +28,7 @@ impl Labs {
         let Some(lab) = LABS.get(self.cursor.at()) else { return Outcome::nav(Nav::Back) };
         match action {
             Action::Back => return Outcome::nav(Nav::Back),
+            Action::Open if core.running() => return Outcome::push(Screen::Run(Run::active())),
             Action::Open => {
                 return Lab::new(&lab.id)
                     .map_or_else(Outcome::stay, |screen| Outcome::push(Screen::Lab(screen)));

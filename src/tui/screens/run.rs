@@ -236,6 +236,7 @@ impl Recording {
         self.session = LabSession::default();
         self.playing = None;
         self.events.iter().for_each(|event| self.session.apply(event.clone()));
+        self.session.end_of_recording();
     }
 
     fn tick(&mut self, now_ns: u64) {
@@ -244,6 +245,7 @@ impl Recording {
             self.session.apply(event);
         }
         if player.next_due_ns().is_none() {
+            self.session.end_of_recording();
             self.playing = None;
         }
     }
@@ -268,6 +270,7 @@ fn status_line(session: &LabSession, core: &Core) -> Line<'static> {
         Status::Starting => ("…", lang.pick("starting the worker", "正在启动实验进程").to_owned(), Role::Dim),
         Status::Running => ("●", lang.pick("running", "运行中").to_owned(), Role::Warn),
         Status::Completed => ("✓", lang.pick("completed", "已完成").to_owned(), Role::Good),
+        Status::CutOff => ("…", lang.pick("cut off", "中断").to_owned(), Role::Dim),
         Status::Stopped => ("■", lang.pick("stopped", "已停止").to_owned(), Role::Warn),
         Status::Failed(failure) => {
             ("!", format!("{}: {}; {}", failure.what, failure.why, failure.next), Role::Bad)

@@ -8,6 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::lab::LabSession;
 use crate::lab::record::predictions;
+use crate::lab::session::Status;
 use crate::tui::app::Core;
 use crate::tui::theme::Role;
 use crate::units::{digits, quantity};
@@ -122,6 +123,12 @@ pub(super) fn table_lines(
 pub(super) fn log_lines(session: &LabSession, core: &Core) -> Vec<Line<'static>> {
     let (lang, theme) = (core.lang, core.theme);
     let mut lines = Vec::new();
+    if let Status::Failed(failure) = &session.status {
+        for text in [&failure.what, &failure.why, &failure.next] {
+            lines.push(Line::styled(text.clone(), theme.style(Role::Bad)));
+        }
+        lines.push(Line::raw(""));
+    }
     for wall in &session.walls {
         let text = lang.pick(&wall.text.en, &wall.text.zh).clone();
         lines.push(Line::from(vec![Span::styled("▌ ", theme.style(Role::Warn)), Span::raw(text)]));

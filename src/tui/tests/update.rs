@@ -123,9 +123,13 @@ fn a_running_lab_can_be_stopped_and_no_second_one_started() {
     let effects = app.update(Msg::Lab(Box::new(header)));
     assert_eq!(effects, [Effect::SampleAt(10.0)], "readings come faster while a lab runs");
     assert_eq!(press(&mut app, "F6"), [Effect::StopLab]);
-    press(&mut app, "Esc F5");
-    assert!(app.notice.as_ref().is_some_and(|n| n.bad), "{:?}", app.notice);
+    press(&mut app, "Esc");
     assert!(drawn(&app).contains("● lab runs"));
+    let effects = press(&mut app, "F5");
+    assert!(!effects.iter().any(|e| matches!(e, Effect::StartLab { .. })), "{effects:?}");
+    assert_eq!(at(&app), keys::Place::Run, "the one that runs is shown");
+    press(&mut app, "1 5 5 Enter");
+    assert_eq!(at(&app), keys::Place::Run);
     let exited = Exited { code: None, signal: Some(9), mono_ns: 1 };
     app.update(Msg::Lab(Box::new(LabEvent::Exited(exited))));
     assert!(!app.core.running());

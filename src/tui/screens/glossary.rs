@@ -86,9 +86,11 @@ impl Glossary {
             (Action::Filter, _) => self.filtering = !self.filtering,
             (Action::Open, Some(_)) if self.filtering => self.filtering = false,
             (Action::Open, Some(term)) => return Outcome::push(Screen::Reader(Reader::term(&term.id))),
-            (Action::Known, Some(term)) => return mark(term, core, Mark::Known),
-            (Action::Learning, Some(term)) => return mark(term, core, Mark::Learning),
-            (Action::Todo, Some(term)) => return mark(term, core, Mark::Todo),
+            (Action::Known, Some(term)) => return Outcome::mark(Subject::term(&term.id), Mark::Known, core),
+            (Action::Learning, Some(term)) => {
+                return Outcome::mark(Subject::term(&term.id), Mark::Learning, core);
+            }
+            (Action::Todo, Some(term)) => return Outcome::mark(Subject::term(&term.id), Mark::Todo, core),
             (Action::Cycle, Some(term)) => {
                 let next = match core.progress.term(&term.id) {
                     None => Some(Mark::Todo),
@@ -215,10 +217,4 @@ fn panes(area: Rect) -> [Rect; 2] {
     ])
     .areas(area);
     [left, right]
-}
-
-fn mark(term: &Term, core: &Core, mark: Mark) -> Outcome {
-    // The same mark again takes it away.
-    let again = core.progress.term(&term.id) == Some(mark);
-    Outcome::effect(Effect::Mark(vec![Subject::term(&term.id)], (!again).then_some(mark)))
 }

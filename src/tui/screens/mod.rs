@@ -25,6 +25,7 @@ use super::keys::Place;
 use super::msg::{Action, Effect, Notice, Tab};
 use crate::lab::LabEvent;
 use crate::library::{Library, Target};
+use crate::progress::{Mark, Subject, SubjectKind};
 
 pub(super) use frame::draw;
 
@@ -96,6 +97,15 @@ impl Outcome {
     /// Do something outside.
     pub(super) fn effect(effect: Effect) -> Self {
         Self { effects: vec![effect], ..Self::stay() }
+    }
+
+    /// Put a mark; the same mark again takes it away.
+    pub(in crate::tui) fn mark(subject: Subject, mark: Mark, core: &Core) -> Self {
+        let now = match subject.kind {
+            SubjectKind::Note => core.progress.note(&subject.id),
+            SubjectKind::Term => core.progress.term(&subject.id),
+        };
+        Self::effect(Effect::Mark(vec![subject], (now != Some(mark)).then_some(mark)))
     }
 
     /// Tell that something is not possible.

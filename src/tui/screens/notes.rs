@@ -9,7 +9,7 @@ use super::reader::{Reader, mark_word};
 use super::{Nav, Outcome, Screen};
 use crate::progress::{Mark, Subject};
 use crate::tui::app::Core;
-use crate::tui::msg::{Action, Effect};
+use crate::tui::msg::Action;
 use crate::tui::theme::{Role, SELECTED};
 use crate::tui::widgets::list::{Cursor, scrolled};
 
@@ -35,11 +35,7 @@ impl Notes {
                     Action::Learning => Mark::Learning,
                     _ => Mark::Todo,
                 };
-                let again = core.progress.note(&note.id) == Some(mark);
-                return Outcome::effect(Effect::Mark(
-                    vec![Subject::note(&note.id)],
-                    (!again).then_some(mark),
-                ));
+                return Outcome::mark(Subject::note(&note.id), mark, core);
             }
             _ => self.cursor.on(action, core.library.notes.len(), 10),
         }

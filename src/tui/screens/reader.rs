@@ -13,7 +13,7 @@ use crate::progress::{Mark, Subject};
 use crate::reader::{Document, Layout, LinkId, LinkTarget};
 use crate::tui::app::Core;
 use crate::tui::markdown;
-use crate::tui::msg::{Action, Effect, Notice};
+use crate::tui::msg::{Action, Notice};
 use crate::tui::theme::Role;
 
 /// Lines wider than this tire the eye.
@@ -155,15 +155,7 @@ impl Reader {
 
     fn mark(&self, mark: Mark, core: &Core) -> Outcome {
         match self.marked() {
-            Some(subject) => {
-                let now = match &self.subject {
-                    Text::Note(id) => core.progress.note(id),
-                    Text::Term(id) => core.progress.term(id),
-                    Text::Guide(_) => None,
-                };
-                // The same mark again takes it away.
-                Outcome::effect(Effect::Mark(vec![subject], (now != Some(mark)).then_some(mark)))
-            }
+            Some(subject) => Outcome::mark(subject, mark, core),
             None => Outcome::refuse(core.lang.pick("a guide carries no mark", "指南没有掌握标记")),
         }
     }

@@ -7,11 +7,11 @@ use std::io::{BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use infralab_labs::clock::mono_ns;
-use infralab_labs::protocol::{DeviceChoice, Event, Failure, Request, RunRequest};
+use infralab_labs::protocol::{DeviceChoice, Event, Failure, Hello, Request, RunRequest};
 use infralab_labs::spec::Params;
 use infralab_labs::torch::output::Output;
 use infralab_labs::torch::{Context, Error, hello, input, process};
-use infralab_labs::{LABS, attention, find_lab};
+use infralab_labs::{LABS, LabSpec, attention, find_lab};
 
 const USAGE: &str = "\
 infralab-worker runs one lab for infralab: a request on stdin, events on stdout, one JSON object a line.
@@ -99,9 +99,10 @@ fn serve(output: &Output) -> Result<Option<Event>, Failure> {
             });
         }
     };
-    let params = checked(&request)?;
+    let (lab, params) = checked(&request)?;
     let (device, hello) = guarded(|| hello::open(request.device).map_err(Error::from))?;
     output.emit(&Event::Hello(hello.clone()));
+    preflight(lab, &params, &hello)?;
     let stop = input::listen(stdin).map_err(|e| Failure {
         what: "the worker cannot listen for a stop".into(),
         why: e.to_string(),
@@ -118,20 +119,26 @@ fn serve(output: &Output) -> Result<Option<Event>, Failure> {
     Ok(Some(Event::Done { stopped: outcome?, mono_ns: mono_ns() }))
 }
 
-/// The request's parameters, checked against the lab's specification again: a request can come from anywhere.
-fn checked(request: &RunRequest) -> Result<Params, Failure> {
+/// The lab and the request's parameters, checked again: a request can come from anywhere.
+fn checked(request: &RunRequest) -> Result<(&'static LabSpec, Params), Failure> {
     let lab = find_lab(&request.lab).ok_or_else(|| Failure {
         what: format!("this worker has no lab `{}`", request.lab),
         why: format!("it has {}", LABS.iter().map(|l| l.id.as_str()).collect::<Vec<_>>().join(", ")),
         next: "rebuild the worker with `infralab engine install`".into(),
     })?;
-    let pairs: Vec<_> =
-        request.params.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
-    lab.params_for(request.size, &pairs).map_err(|e| Failure {
-        what: format!("lab `{}` cannot run with these parameters", request.lab),
-        why: e.to_string(),
-        next: format!("see `infralab lab show {}`", request.lab),
-    })
+    lab.refusal(&request.params, None).map_or_else(|| Ok((lab, request.params.clone())), Err)
+}
+
+/// What only the device can tell: whether it can run these parameters, and whether it has the bytes to begin.
+fn preflight(lab: &LabSpec, params: &Params, hello: &Hello) -> Result<(), Failure> {
+    let kind = hello.device.kind;
+    if let Some(failure) = lab.refusal(params, Some(kind)) {
+        return Err(failure);
+    }
+    match (lab.need(kind, params), hello.device.free_memory_bytes) {
+        (Some(need), Some(free)) if need.bytes > free as f64 => Err(lab.too_large(kind, &need, free as f64)),
+        _ => Ok(()),
+    }
 }
 
 fn run_lab(id: &str, ctx: &Context, params: &Params) -> Result<(), Error> {

@@ -82,6 +82,7 @@ impl LabEvent {
             ) => Some(*mono_ns),
             Self::Worker(Event::Hello(hello)) => Some(hello.mono_ns),
             Self::Worker(Event::Point(point)) => Some(point.mono_ns),
+            Self::Worker(Event::Ledger(ledger)) => Some(ledger.mono_ns),
             Self::Log { .. } | Self::Record(_) | Self::Worker(_) => None,
         }
     }

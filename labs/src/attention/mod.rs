@@ -7,8 +7,8 @@ use crate::formulas::attention::{
     NAIVE_SCORE_COPIES, NAIVE_SCORE_COPIES_CPU, Shape, naive_peak_extra_bytes_with,
 };
 use crate::formulas::mib;
-use crate::protocol::{DeviceKind, Failure, Quantity, param_text, param_u64};
-use crate::spec::{ClosedForm, LabSpec, Params, embedded};
+use crate::protocol::{DeviceKind, Failure, Quantity};
+use crate::spec::{ClosedForm, LabCode, LabSpec, Params, embedded, param_text, param_u64};
 
 #[cfg(feature = "torch")]
 mod run;
@@ -17,7 +17,12 @@ pub use run::run;
 
 /// The lab's specification.
 pub(crate) fn spec() -> LabSpec {
-    embedded(include_str!("lab.toml"), include_str!("guide.en.md"), include_str!("guide.zh.md"), closed_forms)
+    let code = LabCode {
+        closed_forms: Some(closed_forms),
+        refusal: Some(|params, _| Config::new(params).err()),
+        ..LabCode::default()
+    };
+    embedded(include_str!("lab.toml"), include_str!("guide.en.md"), include_str!("guide.zh.md"), code)
 }
 
 /// Element type of the inputs.

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use infralab_labs::protocol::{
-    Check, Edge, Event, Expected, Failure, Hello, PROTOCOL_VERSION, Point, Quantity, Text, Wall,
+    Check, Edge, Event, Expected, Failure, Hello, Ledger, PROTOCOL_VERSION, Point, Quantity, ResidualPart,
+    Text, WalkStep, Wall,
 };
 
 use super::{Exited, Header, LabEvent, Record};
@@ -73,6 +74,12 @@ pub struct LabSession {
     pub walls: Vec<Wall>,
     /// Sentences for the learner.
     pub notes: Vec<Text>,
+    /// Where the memory was, moment by moment.
+    pub ledgers: Vec<Ledger>,
+    /// Named parts of what the closed forms do not explain.
+    pub residual_parts: Vec<ResidualPart>,
+    /// A computation step by step.
+    pub walk: Vec<WalkStep>,
     /// Results by name.
     pub summary: BTreeMap<String, Quantity>,
     /// Readings taken while it ran, thinned when there are many.
@@ -100,6 +107,9 @@ impl Default for LabSession {
             checks: Vec::new(),
             walls: Vec::new(),
             notes: Vec::new(),
+            ledgers: Vec::new(),
+            residual_parts: Vec::new(),
+            walk: Vec::new(),
             summary: BTreeMap::new(),
             snapshots: Vec::new(),
             log: Vec::new(),
@@ -196,6 +206,9 @@ impl LabSession {
             Event::Check(check) => self.checks.push(check),
             Event::Wall(wall) => self.walls.push(wall),
             Event::Note { text, .. } => self.notes.push(text),
+            Event::Ledger(ledger) => self.ledgers.push(ledger),
+            Event::Residual(part) => self.residual_parts.push(part),
+            Event::Walk(step) => self.walk.push(step),
             Event::Summary { values } => self.summary.extend(values),
             Event::Done { stopped, mono_ns } => {
                 self.end(if stopped { Status::Stopped } else { Status::Completed }, mono_ns);
@@ -268,90 +281,4 @@ impl LabSession {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use infralab_labs::protocol::{Device, DeviceKind};
-
-    fn hello(protocol: u32) -> LabEvent {
-        LabEvent::Worker(Event::Hello(Hello {
-            protocol,
-            worker: "0".into(),
-            libtorch: "2.11.0".into(),
-            cudnn: None,
-            device: Device {
-                kind: DeviceKind::Cpu,
-                index: None,
-                name: "cpu".into(),
-                uuid: None,
-                total_memory_bytes: None,
-                free_memory_bytes: None,
-                compute_capability: None,
-                sm_count: None,
-            },
-            cuda_devices: 0,
-            cuda_absent_because: None,
-            pid: 1,
-            cpu_threads: 1,
-            mono_ns: 10,
-            unix_ms: 0,
-        }))
-    }
-
-    fn phase(name: &str, edge: Edge, mono_ns: u64) -> LabEvent {
-        LabEvent::Worker(Event::Phase { name: name.into(), edge, mono_ns })
-    }
-
-    fn after(events: Vec<LabEvent>) -> LabSession {
-        let mut session = LabSession::default();
-        for event in events {
-            session.apply(event);
-        }
-        session
-    }
-
-    #[test]
-    fn a_clean_run_goes_from_starting_to_completed() {
-        let session = after(vec![
-            hello(PROTOCOL_VERSION),
-            phase("a", Edge::Start, 20),
-            phase("a", Edge::End, 30),
-            LabEvent::Worker(Event::Done { stopped: false, mono_ns: 40 }),
-            LabEvent::Exited(Exited { code: Some(0), signal: None, mono_ns: 50 }),
-        ]);
-        assert_eq!(session.status, Status::Completed);
-        assert_eq!(session.elapsed_ns(), 30);
-        assert_eq!(session.spans, [Span { name: "a".into(), start_ns: 20, end_ns: Some(30) }]);
-    }
-
-    #[test]
-    fn another_protocol_is_a_failure_that_says_what_to_do() {
-        let session = after(vec![hello(99)]);
-        let Status::Failed(failure) = session.status else { panic!("{:?}", session.status) };
-        assert!(failure.why.contains("99") && failure.next.contains("engine install"));
-    }
-
-    #[test]
-    fn a_worker_that_dies_fails_the_run_and_closes_its_phases() {
-        let session = after(vec![
-            hello(PROTOCOL_VERSION),
-            phase("a", Edge::Start, 20),
-            LabEvent::Log { line: "terminate called".into() },
-            LabEvent::Exited(Exited { code: None, signal: Some(6), mono_ns: 90 }),
-            phase("b", Edge::Start, 95),
-        ]);
-        let Status::Failed(failure) = &session.status else { panic!("{:?}", session.status) };
-        assert!(failure.why.contains("signal 6") && failure.why.contains("terminate called"));
-        assert_eq!(session.spans, [Span { name: "a".into(), start_ns: 20, end_ns: Some(90) }]);
-    }
-
-    #[test]
-    fn snapshots_are_bounded_and_keep_their_ends() {
-        let shots = (0..3 * MAX_SNAPSHOTS as u64)
-            .map(|i| LabEvent::Snapshot(Snapshot { mono_ns: i, ..Snapshot::default() }));
-        let session = after(shots.collect());
-        assert!(session.snapshots.len() <= MAX_SNAPSHOTS);
-        assert_eq!(session.snapshots.first().map(|s| s.mono_ns), Some(0));
-        assert_eq!(session.snapshots.last().map(|s| s.mono_ns), Some(3 * MAX_SNAPSHOTS as u64 - 1));
-        assert!(session.snapshots.is_sorted_by_key(|s| s.mono_ns));
-    }
-}
+mod tests;

@@ -2,71 +2,15 @@
 //! app checks parameters and draws forms and charts from this; the worker trusts nothing and checks again.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::protocol::{DeviceKind, Quantity, Text};
+use crate::protocol::{DeviceKind, Failure, Quantity, Text};
 
-/// Parameters by name.
-pub type Params = BTreeMap<String, ParamValue>;
+mod params;
 
-/// One parameter's value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum ParamValue {
-    /// A whole number.
-    Int(i64),
-    /// A word out of the parameter's choices.
-    Text(String),
-}
-
-impl std::fmt::Display for ParamValue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Int(n) => write!(f, "{n}"),
-            Self::Text(t) => f.write_str(t),
-        }
-    }
-}
-
-/// `tiny` runs in seconds on two CPU cores, `small` on a laptop in under a minute, `full` is for a data-centre GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Size {
-    /// Seconds on two CPU cores.
-    Tiny,
-    /// Under a minute on a laptop.
-    Small,
-    /// A data-centre GPU.
-    Full,
-}
-
-impl Size {
-    /// Every size, smallest first.
-    pub const ALL: [Self; 3] = [Self::Tiny, Self::Small, Self::Full];
-
-    /// The word on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tiny => "tiny",
-            Self::Small => "small",
-            Self::Full => "full",
-        }
-    }
-}
-
-impl std::str::FromStr for Size {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|s| s.name() == text)
-            .ok_or_else(|| format!("unknown size `{text}`: use tiny, small or full"))
-    }
-}
+pub use params::{ParamError, ParamSpec, ParamValue, Params, Size, param_text, param_u64};
 
 /// Contents of `lab.toml`.
 #[derive(Debug, Clone, Deserialize)]
@@ -101,13 +45,48 @@ pub struct LabSpec {
     /// Guide in Chinese (Markdown), from `guide.zh.md`.
     #[serde(skip)]
     pub guide_zh: &'static str,
-    /// Closed forms of the predictions for given parameters.
+    /// What of the lab is code.
     #[serde(skip)]
-    pub closed_forms: Option<ClosedForms>,
+    code: LabCode,
 }
 
-/// Computes, for parameters that [`LabSpec::params_for`] accepted and the kind of device that runs them, the closed
-/// form of each prediction by name. A prediction without a closed form is absent.
+/// The part of a specification that is code, for parameters that [`LabSpec::params_for`] accepted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LabCode {
+    /// Closed form of each prediction by name; a prediction without one is absent. Some operations keep more on one
+    /// kind of device than on another.
+    pub closed_forms: Option<ClosedForms>,
+    /// Why these parameters cannot go together, on this kind of device where it is known.
+    pub refusal: Option<fn(&Params, Option<DeviceKind>) -> Option<Failure>>,
+    /// Bytes without which the run cannot begin. What a lab finds out by meeting its limit does not belong here.
+    pub need: Option<fn(&Params, DeviceKind) -> Option<Need>>,
+    /// Published readings to draw beside the measured ones.
+    pub references: Option<fn(&Params) -> Vec<Reference>>,
+}
+
+/// Bytes that a run needs at least, with the recipe.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Need {
+    /// Bytes on the device.
+    pub bytes: f64,
+    /// The formula with its inputs, as printed.
+    pub formula: String,
+}
+
+/// A published curve.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reference {
+    /// Metric id of the chart that it belongs to.
+    pub metric: String,
+    /// What was measured on which device: `FlashAttention-2 on H100`.
+    pub name: String,
+    /// Where it was published.
+    pub source: String,
+    /// x and y in the chart's units.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// See [`LabCode::closed_forms`].
 pub type ClosedForms = fn(&Params, DeviceKind) -> BTreeMap<String, ClosedForm>;
 
 /// A value by formula, with its recipe.
@@ -118,37 +97,6 @@ pub struct ClosedForm {
     pub value: Quantity,
     /// The formula with its inputs, as printed.
     pub formula: String,
-}
-
-/// One parameter.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ParamSpec {
-    /// Name in `--set name=value`.
-    pub name: String,
-    /// What it means.
-    pub help: Text,
-    /// Unit, empty for counts.
-    #[serde(default)]
-    pub unit: String,
-    /// Smallest whole number (numbers only).
-    #[serde(default)]
-    pub min: Option<i64>,
-    /// Largest whole number (numbers only).
-    #[serde(default)]
-    pub max: Option<i64>,
-    /// The number must be a multiple of this (numbers only).
-    #[serde(default)]
-    pub multiple_of: Option<i64>,
-    /// Allowed words (words only).
-    #[serde(default)]
-    pub choices: Vec<String>,
-    /// Default at size tiny.
-    pub tiny: ParamValue,
-    /// Default at size small.
-    pub small: ParamValue,
-    /// Default at size full.
-    pub full: ParamValue,
 }
 
 /// What a learner predicts.
@@ -178,79 +126,6 @@ pub struct ChartSpec {
     /// Whether both axes are logarithmic.
     #[serde(default)]
     pub log: bool,
-}
-
-/// A parameter that cannot be used. The message says what would be accepted.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ParamError {
-    /// No parameter of that name.
-    #[error("lab `{lab}` has no parameter `{name}`; it has {known}")]
-    Unknown {
-        /// Lab id.
-        lab: String,
-        /// The unknown name.
-        name: String,
-        /// Names that exist.
-        known: String,
-    },
-    /// Not a whole number, or out of range, or not one of the choices.
-    #[error("parameter `{name}`: `{value}` is not accepted; use {accepted}")]
-    Value {
-        /// Parameter name.
-        name: String,
-        /// What was given.
-        value: String,
-        /// What would be accepted.
-        accepted: String,
-    },
-}
-
-impl ParamSpec {
-    /// Default at `size`.
-    pub fn default_at(&self, size: Size) -> &ParamValue {
-        match size {
-            Size::Tiny => &self.tiny,
-            Size::Small => &self.small,
-            Size::Full => &self.full,
-        }
-    }
-
-    /// Parses and checks a value as typed.
-    pub fn parse(&self, text: &str) -> Result<ParamValue, ParamError> {
-        let text = text.trim();
-        let refused =
-            || ParamError::Value { name: self.name.clone(), value: text.into(), accepted: self.accepted() };
-        if !self.choices.is_empty() {
-            return self
-                .choices
-                .iter()
-                .find(|c| *c == text)
-                .map(|c| ParamValue::Text(c.clone()))
-                .ok_or_else(refused);
-        }
-        let number: i64 = text.parse().map_err(|_| refused())?;
-        let in_range = self.min.is_none_or(|m| number >= m)
-            && self.max.is_none_or(|m| number <= m)
-            && self.multiple_of.is_none_or(|m| number % m == 0);
-        if in_range { Ok(ParamValue::Int(number)) } else { Err(refused()) }
-    }
-
-    /// What the parameter accepts, in words.
-    pub fn accepted(&self) -> String {
-        if !self.choices.is_empty() {
-            return self.choices.join(", ");
-        }
-        let mut text = match (self.min, self.max) {
-            (Some(a), Some(b)) => format!("a whole number from {a} to {b}"),
-            (Some(a), None) => format!("a whole number of at least {a}"),
-            (None, Some(b)) => format!("a whole number of at most {b}"),
-            (None, None) => "a whole number".into(),
-        };
-        if let Some(m) = self.multiple_of {
-            let _ = write!(text, ", a multiple of {m}");
-        }
-        text
-    }
 }
 
 impl LabSpec {
@@ -284,9 +159,62 @@ impl LabSpec {
     /// Closed forms of the predictions at `params`, empty when a parameter is not usable. Some operations keep more on
     /// one kind of device than on another; [`crate::protocol::Hello`] tells the kind.
     pub fn closed_forms_on(&self, kind: DeviceKind, params: &Params) -> BTreeMap<String, ClosedForm> {
-        match (self.closed_forms, self.check(params)) {
+        match (self.code.closed_forms, self.check(params)) {
             (Some(f), Ok(())) => f(params, kind),
             _ => BTreeMap::new(),
+        }
+    }
+
+    /// Why a run with these parameters cannot begin: a value out of bounds, or values that do not go together.
+    pub fn refusal(&self, params: &Params, kind: Option<DeviceKind>) -> Option<Failure> {
+        if let Err(fault) = self.check(params) {
+            return Some(Failure {
+                what: format!("lab `{}` cannot run with these parameters", self.id),
+                why: fault.to_string(),
+                next: format!("see `infralab lab show {}`", self.id),
+            });
+        }
+        self.code.refusal.and_then(|f| f(params, kind))
+    }
+
+    /// Bytes without which the run cannot begin; `None` where the lab names none or the parameters are not usable.
+    pub fn need(&self, kind: DeviceKind, params: &Params) -> Option<Need> {
+        self.refusal(params, Some(kind))
+            .map_or_else(|| self.code.need.and_then(|f| f(params, kind)), |_| None)
+    }
+
+    /// The largest size, not above `below`, whose defaults need at most `free_bytes`.
+    pub fn size_that_fits(&self, kind: DeviceKind, below: Size, free_bytes: f64) -> Option<Size> {
+        Size::ALL.into_iter().rev().filter(|size| *size < below).find(|size| {
+            let params = self.params_for(*size, &[]).unwrap_or_default();
+            self.need(kind, &params).is_none_or(|need| need.bytes <= free_bytes)
+        })
+    }
+
+    /// The refusal of a run that needs more than is free, with both numbers and what would fit.
+    pub fn too_large(&self, kind: DeviceKind, need: &Need, free_bytes: f64) -> Failure {
+        let gib = |bytes: f64| format!("{:.2} GiB", bytes / f64::from(1 << 30));
+        let smaller = self.size_that_fits(kind, Size::Full, free_bytes);
+        Failure {
+            what: format!(
+                "lab `{}` needs {} to begin, and {} is free",
+                self.id,
+                gib(need.bytes),
+                gib(free_bytes)
+            ),
+            why: format!("needed: {}", need.formula),
+            next: smaller.map_or_else(
+                || "choose smaller parameters, or end what else uses the memory".into(),
+                |size| format!("size `{}` fits; or choose smaller parameters", size.name()),
+            ),
+        }
+    }
+
+    /// Published readings for these parameters.
+    pub fn references(&self, params: &Params) -> Vec<Reference> {
+        match (self.code.references, self.check(params)) {
+            (Some(f), Ok(())) => f(params),
+            _ => Vec::new(),
         }
     }
 }
@@ -303,16 +231,11 @@ pub fn find_lab(id: &str) -> Option<&'static LabSpec> {
 ///
 /// # Panics
 /// When `lab.toml` is not valid: the file is part of the program and a test reads every one.
-pub fn embedded(
-    lab_toml: &str,
-    guide_en: &'static str,
-    guide_zh: &'static str,
-    closed_forms: ClosedForms,
-) -> LabSpec {
+pub fn embedded(lab_toml: &str, guide_en: &'static str, guide_zh: &'static str, code: LabCode) -> LabSpec {
     let mut spec: LabSpec = toml::from_str(lab_toml).unwrap_or_else(|e| panic!("lab.toml: {e}"));
     spec.guide_en = guide_en;
     spec.guide_zh = guide_zh;
-    spec.closed_forms = Some(closed_forms);
+    spec.code = code;
     spec
 }
 

@@ -57,7 +57,7 @@ pub struct LabCode {
     /// kind of device than on another.
     pub closed_forms: Option<ClosedForms>,
     /// Why these parameters cannot go together, on this kind of device where it is known.
-    pub refusal: Option<fn(&Params, Option<DeviceKind>) -> Option<Failure>>,
+    pub refusal: Option<Refusal>,
     /// Bytes without which the run cannot begin. What a lab finds out by meeting its limit does not belong here.
     pub need: Option<fn(&Params, DeviceKind) -> Option<Need>>,
     /// Published readings to draw beside the measured ones.
@@ -85,6 +85,9 @@ pub struct Reference {
     /// x and y in the chart's units.
     pub points: Vec<(f64, f64)>,
 }
+
+/// See [`LabCode::refusal`].
+pub type Refusal = fn(&Params, Option<DeviceKind>) -> Option<Failure>;
 
 /// See [`LabCode::closed_forms`].
 pub type ClosedForms = fn(&Params, DeviceKind) -> BTreeMap<String, ClosedForm>;

@@ -1,10 +1,10 @@
 //! `infralab lab list | show | run`.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use infralab_labs::clock::{mono_ns, unix_ms};
 use infralab_labs::protocol::{DeviceChoice, Event, RunRequest};
 use infralab_labs::spec::Size;
@@ -14,11 +14,12 @@ use serde_json::json;
 use super::{USAGE, lab_text, out};
 use crate::engine::{self, Engine, EngineState};
 use crate::lab::history::{self, Writer};
+use crate::lab::preflight::{Fit, RunLock, disturbances};
 use crate::lab::session::Status;
-use crate::lab::{Header, LabEvent, LabSession, Record, runner};
+use crate::lab::{Header, LabEvent, LabSession, Predictions, Record, runner};
 use crate::lang::Lang;
 use crate::paths::{Paths, PathsError};
-use crate::telemetry::{Machine, Sampler, SamplerOptions, Telemetry};
+use crate::telemetry::{Machine, Sampler, SamplerOptions, Snapshot, Telemetry};
 
 /// Subcommands of `lab`.
 #[derive(Debug, clap::Subcommand)]
@@ -55,8 +56,9 @@ pub(super) struct RunArgs {
     /// A parameter, may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     set: Vec<(String, String)>,
-    /// A prediction, may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    /// A prediction, may be repeated: VALUE, then if you like the interval you are 80 % sure of and the side of the
+    /// closed form, as in `naive_growth=4:3.5..4.5:about` (below, about, above)
+    #[arg(long, value_name = "NAME=VALUE[:LOW..HIGH][:SIDE]", value_parser = pair)]
     predict: Vec<(String, String)>,
     /// Seed of the random inputs
     #[arg(long, default_value_t = 42)]
@@ -127,7 +129,15 @@ fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Re
         }
     };
     let (tx, rx) = mpsc::channel();
-    let (machine, sampler) = sample(tx.clone())?;
+    let (machine, first, sampler) = sample(tx.clone())?;
+    let fit = Fit::of(lab, &request, &machine, first.as_ref());
+    let refusal = lab.refusal(&request.params, Some(fit.kind)).or_else(|| fit.refusal(lab));
+    if let Some(failure) = refusal {
+        eprintln!("infralab: {}: {}; {}", failure.what, failure.why, failure.next);
+        return Ok(ExitCode::from(USAGE));
+    }
+    let lock = RunLock::take(&paths.runs());
+    let disturbances = disturbances(fit.kind, first.as_ref(), lock.contended());
     let unix_ms = unix_ms();
     let header = Header {
         format: history::FORMAT,
@@ -135,6 +145,7 @@ fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Re
         infralab: env!("CARGO_PKG_VERSION").into(),
         request: request.clone(),
         predictions,
+        disturbances,
         machine,
         unix_ms,
         mono_ns: mono_ns(),
@@ -187,7 +198,7 @@ fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Re
     Ok(ExitCode::from(u8::from(!done || session.checks.iter().any(|c| !c.passed))))
 }
 
-fn predictions(lab: &LabSpec, given: &[(String, String)]) -> anyhow::Result<BTreeMap<String, f64>> {
+fn predictions(lab: &LabSpec, given: &[(String, String)]) -> anyhow::Result<Predictions> {
     given
         .iter()
         .map(|(name, value)| {
@@ -195,31 +206,37 @@ fn predictions(lab: &LabSpec, given: &[(String, String)]) -> anyhow::Result<BTre
                 let names = lab.predictions.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", ");
                 bail!("lab `{}` does not ask for `{name}`; it asks for {names}", lab.id);
             }
-            match value.parse::<f64>() {
-                Ok(number) if number.is_finite() => Ok((name.clone(), number)),
-                _ => bail!("prediction `{name}`: `{value}` is not a number"),
-            }
+            let prediction = value.parse().with_context(|| format!("prediction `{name}`"))?;
+            Ok((name.clone(), prediction))
         })
         .collect()
 }
 
-/// Starts readings for the run and waits shortly for what the machine is.
-fn sample(events: mpsc::Sender<LabEvent>) -> std::io::Result<(Machine, Sampler)> {
+/// Starts readings for the run and waits shortly for what the machine is and what it is doing.
+fn sample(events: mpsc::Sender<LabEvent>) -> std::io::Result<(Machine, Option<Snapshot>, Sampler)> {
     const RUN_HZ: f64 = 10.0;
-    const MACHINE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
+    const MACHINE_TIMEOUT: Duration = Duration::from_secs(5);
+    const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
+    /// The first reading has no load yet: load is a difference of two.
+    const READINGS: usize = 2;
     let (machine_tx, machine_rx) = mpsc::channel();
+    let (first_tx, first_rx) = mpsc::channel();
     let sampler = Sampler::start(
         SamplerOptions { hz: RUN_HZ, worker_pid: None },
         Box::new(move |telemetry| match telemetry {
             Telemetry::Machine(machine) => drop(machine_tx.send(machine)),
-            Telemetry::Snapshot(snapshot) => drop(events.send(LabEvent::Snapshot(snapshot))),
+            Telemetry::Snapshot(snapshot) => {
+                let _ = first_tx.send(snapshot.clone());
+                let _ = events.send(LabEvent::Snapshot(snapshot));
+            }
         }),
     )?;
     let machine = machine_rx.recv_timeout(MACHINE_TIMEOUT).unwrap_or_else(|_| Machine {
         gpu_absent_because: Some("the driver did not answer within 5 s".into()),
         ..Machine::default()
     });
-    Ok((machine, sampler))
+    let readings = (0..READINGS).map_while(|_| first_rx.recv_timeout(FIRST_TIMEOUT).ok());
+    Ok((machine, readings.last(), sampler))
 }
 
 /// Ctrl-C and SIGTERM stop the lab politely; a second one kills it.

@@ -230,7 +230,7 @@ fn ends(first: &str, last: &str) -> Option<(Header, Option<Record>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::LabSession;
+    use crate::lab::{LabSession, Prediction};
     use infralab_labs::protocol::{DeviceChoice, RunRequest};
     use infralab_labs::spec::Size;
 
@@ -250,7 +250,8 @@ mod tests {
                 seed: 1,
                 budget_bytes: None,
             },
-            predictions: [("naive_growth".to_owned(), 3.0)].into(),
+            predictions: [("naive_growth".to_owned(), Prediction::number(3.0).expect("positive"))].into(),
+            disturbances: Vec::new(),
             machine: crate::telemetry::Machine::default(),
             unix_ms,
             mono_ns: 5,

@@ -2,17 +2,20 @@
 //! worker, and that [`history`] keeps on disk. One line format serves history, export, replay and tests.
 
 pub mod history;
+pub mod prediction;
+pub mod preflight;
 pub mod record;
 pub mod replay;
 pub mod report;
 pub mod runner;
 pub mod session;
 
-use infralab_labs::protocol::{Event, RunRequest};
+use infralab_labs::protocol::{Event, RunRequest, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::telemetry::{Machine, Snapshot};
 
+pub use prediction::{Prediction, Predictions};
 pub use record::Record;
 pub use session::LabSession;
 
@@ -49,8 +52,12 @@ pub struct Header {
     pub infralab: String,
     /// What was asked of the worker.
     pub request: RunRequest,
-    /// What the learner predicted, by name, in the unit of the lab's specification; empty when nothing was.
-    pub predictions: std::collections::BTreeMap<String, f64>,
+    /// What the learner predicted, by name, in the unit of the lab's specification; empty when nothing was. Written
+    /// before the worker starts, so it cannot be changed by what comes.
+    pub predictions: Predictions,
+    /// What on the machine would disturb the times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbances: Vec<Text>,
     /// The machine that the app ran on.
     pub machine: Machine,
     /// Wall clock at the start, ms since 1970.

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use infralab_labs::find_lab;
-use infralab_labs::protocol::{Device, Quantity};
-use infralab_labs::spec::Params;
+use infralab_labs::protocol::{Device, Quantity, ResidualPart, Text};
+use infralab_labs::spec::{ClosedForm, Params, PredictionSpec};
 use serde::{Deserialize, Serialize};
 
+use super::prediction::{Prediction, Side};
 use super::session::{LabSession, Status};
 
 /// A finished run in one object.
@@ -43,17 +44,41 @@ pub struct PredictionResult {
     pub formula: Option<String>,
     /// What the learner said before the run; `None` when nothing.
     pub predicted: Option<f64>,
+    /// The interval that the learner was 80 % sure of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// On which side of the closed form the learner expected the measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<Side>,
     /// Value by closed form.
     pub closed_form: Option<f64>,
     /// What was measured.
     pub measured: Option<f64>,
+    /// Smallest and largest of the repetitions that `measured` summarises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_range: Option<[f64; 2]>,
     /// Why nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
     /// Unit of all of them.
     pub unit: String,
-    /// Measured − closed form: what the formula does not explain.
+    /// `|ln(predicted / measured)|`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_error: Option<f64>,
+    /// Whether the measurement lies in the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_held: Option<bool>,
+    /// Whether the measurement is on the side that the learner expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side_held: Option<bool>,
+    /// Measured − closed form.
     pub residual: Option<f64>,
+    /// Parts of the residual that have a name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub residual_parts: Vec<ResidualPart>,
+    /// What of the residual has no name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unexplained: Option<f64>,
 }
 
 /// What a result depends on besides the parameters.
@@ -73,6 +98,9 @@ pub struct Env {
     pub cpu_threads: Option<u32>,
     /// SM clock at the end of the run, MHz; device 0.
     pub sm_clock_mhz: Option<u32>,
+    /// What on the machine disturbed the times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbances: Vec<Text>,
     /// Seed of the random inputs.
     pub seed: u64,
     /// Seconds from start to end.
@@ -110,6 +138,7 @@ impl Record {
                 cpu: header.machine.cpu.clone(),
                 cpu_threads: hello.map(|h| h.cpu_threads),
                 sm_clock_mhz: last_gpu.and_then(|g| g.sm_clock_mhz),
+                disturbances: header.disturbances.clone(),
                 seed: header.request.seed,
                 elapsed_s: session.elapsed_ns() as f64 / 1e9,
                 unix_ms: header.unix_ms,
@@ -127,21 +156,40 @@ pub fn predictions(session: &LabSession) -> Vec<PredictionResult> {
     let forms = kind.map(|k| lab.closed_forms_on(k, &header.request.params)).unwrap_or_default();
     lab.predictions
         .iter()
-        .map(|asked| {
-            let form = forms.get(&asked.name);
-            let closed_form = form.and_then(|f| f.value.value);
-            let result = session.summary.get(&asked.name);
-            let measured = result.and_then(|q| q.value);
-            PredictionResult {
-                name: asked.name.clone(),
-                formula: form.map(|f| f.formula.clone()),
-                predicted: header.predictions.get(&asked.name).copied(),
-                closed_form,
-                measured,
-                missing: result.and_then(|q| q.missing.clone()),
-                unit: asked.unit.clone(),
-                residual: measured.zip(closed_form).map(|(m, c)| m - c),
-            }
-        })
+        .map(|asked| judged(asked, header.predictions.get(&asked.name), forms.get(&asked.name), session))
         .collect()
+}
+
+fn judged(
+    asked: &PredictionSpec,
+    prediction: Option<&Prediction>,
+    form: Option<&ClosedForm>,
+    session: &LabSession,
+) -> PredictionResult {
+    let closed_form = form.and_then(|f| f.value.value);
+    let result = session.summary.get(&asked.name);
+    let measured = result.and_then(|q| q.value);
+    let both = measured.zip(closed_form);
+    let residual = both.map(|(m, c)| m - c);
+    let parts: Vec<ResidualPart> =
+        session.residual_parts.iter().filter(|p| p.of == asked.name).cloned().collect();
+    let side = prediction.and_then(|p| p.side);
+    PredictionResult {
+        name: asked.name.clone(),
+        formula: form.map(|f| f.formula.clone()),
+        predicted: prediction.map(|p| p.value),
+        interval: prediction.and_then(|p| p.interval),
+        side,
+        closed_form,
+        measured,
+        measured_range: result.and_then(|q| q.range),
+        missing: result.and_then(|q| q.missing.clone()),
+        unit: asked.unit.clone(),
+        log_error: prediction.zip(measured).and_then(|(p, m)| p.log_error(m)),
+        interval_held: prediction.zip(measured).and_then(|(p, m)| p.held(m)),
+        side_held: side.zip(both).map(|(side, (m, c))| side == Side::of(m, c)),
+        residual,
+        unexplained: residual.map(|r| r - parts.iter().map(|p| p.value).sum::<f64>()),
+        residual_parts: parts,
+    }
 }

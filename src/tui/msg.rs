@@ -1,14 +1,13 @@
 //! The vocabulary of the loop: what comes in ([`Msg`]), what a key means ([`Action`]), what the app wants done
 //! ([`Effect`]).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use infralab_labs::protocol::RunRequest;
 
 use crate::engine::{EngineState, Plan};
 use crate::lab::history::{Listed, Place};
-use crate::lab::{LabEvent, Record};
+use crate::lab::{LabEvent, Predictions, Record};
 use crate::progress::{Mark, Progress, Subject};
 use crate::search::SearchIndex;
 use crate::telemetry::{Machine, Snapshot};
@@ -210,7 +209,7 @@ pub(super) enum Effect {
         /// What to run.
         request: Box<RunRequest>,
         /// What the learner predicted.
-        predictions: BTreeMap<String, f64>,
+        predictions: Predictions,
     },
     /// Ask the running lab to stop.
     StopLab,

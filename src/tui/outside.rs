@@ -12,13 +12,14 @@ use super::setup_task::SetupTask;
 use super::terminal::Screen;
 use crate::engine::{self, Engine, EngineState};
 use crate::lab::history::{self, Place, Writer};
+use crate::lab::preflight::{RunLock, device_kind, disturbances};
 use crate::lab::runner::{self, LabHandle};
-use crate::lab::{Header, LabEvent};
+use crate::lab::{Header, LabEvent, Predictions};
 use crate::library::Library;
 use crate::paths::Paths;
 use crate::progress::Store;
 use crate::search::SearchIndex;
-use crate::telemetry::{Machine, Sampler, SamplerOptions, Telemetry};
+use crate::telemetry::{Machine, Sampler, SamplerOptions, Snapshot, Telemetry};
 
 /// Samples a second until the app asks otherwise.
 const FIRST_HZ: f64 = 2.0;
@@ -30,7 +31,11 @@ pub(super) struct Outside {
     store: Store,
     sampler: Sampler,
     machine: Machine,
+    /// Newest readings: what the machine was doing before a run.
+    newest: Option<Snapshot>,
     lab: Option<LabHandle>,
+    /// Held while a lab runs.
+    lock: Option<RunLock>,
     recording: Option<Writer>,
     setup: SetupTask,
 }
@@ -71,7 +76,9 @@ impl Outside {
             store,
             sampler,
             machine: Machine::default(),
+            newest: None,
             lab: None,
+            lock: None,
             recording: None,
             setup: SetupTask::default(),
         };
@@ -109,6 +116,7 @@ impl Outside {
                     LabEvent::Exited(_) => {
                         self.sampler.set_worker_pid(None);
                         self.lab = None;
+                        self.lock = None;
                     }
                     _ => {}
                 }
@@ -117,6 +125,7 @@ impl Outside {
                 if self.recording.is_some() {
                     self.record(&LabEvent::Snapshot((**snapshot).clone()));
                 }
+                self.newest = Some((**snapshot).clone());
                 self.look_for_marks_of_others();
             }
             _ => {}
@@ -179,18 +188,23 @@ impl Outside {
         std::mem::take(&mut self.setup).end();
     }
 
-    fn start_lab(&mut self, request: &RunRequest, predictions: std::collections::BTreeMap<String, f64>) {
+    fn start_lab(&mut self, request: &RunRequest, predictions: Predictions) {
         let EngineState::Ready(ready) = Engine::locate(&self.paths) else {
             self.check_engine();
             return;
         };
         let unix_ms = unix_ms();
+        let lock = RunLock::take(&self.paths.runs());
+        let kind = device_kind(request.device, &self.machine);
+        let disturbances = disturbances(kind, self.newest.as_ref(), lock.contended());
+        self.lock = Some(lock);
         let header = Header {
             format: history::FORMAT,
             run: history::new_run_id(&request.lab, request.size.name(), unix_ms),
             infralab: env!("CARGO_PKG_VERSION").into(),
             request: request.clone(),
             predictions,
+            disturbances,
             machine: self.machine.clone(),
             unix_ms,
             mono_ns: mono_ns(),
@@ -208,6 +222,7 @@ impl Outside {
             Ok(lab) => self.lab = Some(lab),
             Err(error) => {
                 let exited = crate::lab::Exited { code: None, signal: None, mono_ns: mono_ns() };
+                self.lock = None;
                 self.send_lab(LabEvent::Log { line: error.to_string() });
                 self.send_lab(LabEvent::Exited(exited));
             }

@@ -1,13 +1,14 @@
 //! The fields of a lab before its run: state and checks, no drawing.
 
-use std::collections::BTreeMap;
-
 use crossterm::event::{Event, KeyEvent};
 use infralab_labs::LabSpec;
 use infralab_labs::protocol::{DeviceChoice, RunRequest};
 use infralab_labs::spec::Size;
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
+
+use crate::lab::prediction::number;
+use crate::lab::{Prediction, Predictions};
 
 /// One line of the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,14 +159,14 @@ impl Form {
             }
             Row::Prediction(i) => match self.predictions[i].value().trim() {
                 "" => None,
-                text => number(text).is_none().then(|| "1234.5".to_owned()),
+                text => number(text).is_err().then(|| "1234.5".to_owned()),
             },
             _ => None,
         }
     }
 
     /// The request and the predictions, or the first fault in words.
-    pub(super) fn request(&self, seed: u64) -> Result<(RunRequest, BTreeMap<String, f64>), String> {
+    pub(super) fn request(&self, seed: u64) -> Result<(RunRequest, Predictions), String> {
         let set: Vec<(String, String)> = self
             .spec
             .params
@@ -174,12 +175,14 @@ impl Form {
             .map(|(spec, input)| (spec.name.clone(), input.value().trim().to_owned()))
             .collect();
         let params = self.spec.params_for(self.size, &set).map_err(|e| e.to_string())?;
-        let mut predictions = BTreeMap::new();
+        let mut predictions = Predictions::new();
         for (spec, input) in self.spec.predictions.iter().zip(&self.predictions) {
             let text = input.value().trim();
             if !text.is_empty() {
-                let value = number(text).ok_or_else(|| format!("{}: `{text}` is not a number", spec.name))?;
-                predictions.insert(spec.name.clone(), value);
+                let prediction = number(text)
+                    .and_then(Prediction::number)
+                    .map_err(|fault| format!("{}: {fault}", spec.name))?;
+                predictions.insert(spec.name.clone(), prediction);
             }
         }
         let request = RunRequest {
@@ -192,13 +195,6 @@ impl Form {
         };
         Ok((request, predictions))
     }
-}
-
-/// A finite number as typed, full-width digits and thousands separators included.
-pub(super) fn number(text: &str) -> Option<f64> {
-    use unicode_normalization::UnicodeNormalization;
-    let plain: String = text.nfkc().filter(|c| *c != ',' && *c != '_').collect();
-    plain.trim().parse().ok().filter(|v: &f64| v.is_finite())
 }
 
 #[cfg(test)]
@@ -223,7 +219,11 @@ mod tests {
         let (request, predictions) = form.request(7).expect("valid");
         assert_eq!(
             predictions,
-            [("naive_growth".into(), 4.0), ("naive_peak_extra_mib".into(), 33024.0)].into()
+            [
+                ("naive_growth".into(), Prediction::number(4.0).expect("positive")),
+                ("naive_peak_extra_mib".into(), Prediction::number(33024.0).expect("positive"))
+            ]
+            .into()
         );
         assert_eq!((request.seed, request.size), (7, Size::Tiny));
     }

@@ -99,7 +99,10 @@ fn a_lab_is_predicted_and_started_and_its_events_shown() {
     type_text(&mut app, "6.25");
     let effects = press(&mut app, "F5");
     let Some(Effect::StartLab { request, predictions }) = effects.first() else { panic!("{effects:?}") };
-    assert_eq!(predictions.get("naive_peak_extra_mib"), Some(&6.25));
+    assert_eq!(
+        predictions.get("naive_peak_extra_mib"),
+        Some(&crate::lab::Prediction::number(6.25).expect("positive"))
+    );
     assert_eq!(request.lab, "attention");
     assert_eq!(at(&app), keys::Place::Run);
     let mut finished = Vec::new();

@@ -17,6 +17,16 @@ pub fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// [`digits`] with its sign, also when it is positive.
+pub fn signed(value: f64) -> String {
+    format!("{}{}", if value >= 0.0 { "+" } else { "" }, digits(value))
+}
+
+/// A difference of bytes with its sign, in MiB below 1 GiB, in GiB above.
+pub fn signed_bytes(bytes: f64) -> String {
+    format!("{}{}", if bytes >= 0.0 { "+" } else { "−" }, binary_bytes(bytes.abs()))
+}
+
 /// A value with its unit, or `N/A`.
 pub fn quantity(value: Option<f64>, unit: &str) -> String {
     match value {

@@ -185,7 +185,7 @@ mod tests {
         assert!(parsed.contains_key("workspace"));
         assert!(fs::read_to_string(chosen.root().join("Cargo.lock")).expect("readable").contains("\"tch\""));
         let written = |path: &Path| fs::metadata(path).and_then(|m| m.modified()).expect("it exists");
-        let protocol = chosen.root().join("src/protocol.rs");
+        let protocol = chosen.root().join("src/protocol/mod.rs");
         let before = (written(&manifest), written(&protocol));
         chosen.write().expect("again");
         assert_eq!(before, (written(&manifest), written(&protocol)));

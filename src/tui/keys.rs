@@ -202,7 +202,7 @@ pub const BINDINGS: &[Binding] = bindings! {
 
     P::Run, [LEFT, Char('h')], A::Left, "previous chart", "上一张图", false;
     P::Run, [RIGHT, Char('l')], A::Right, "next chart", "下一张图", true;
-    P::Run, [TAB], A::Next, "chart / table / log", "图 / 表 / 日志", true;
+    P::Run, [TAB], A::Next, "next view", "下一视图", true;
     P::Run, [BACKTAB], A::Previous, "view back", "上一视图", false;
     P::Run, [UP, Char('k')], A::Up, "scroll up", "向上", false;
     P::Run, [DOWN, Char('j')], A::Down, "scroll down", "向下", false;

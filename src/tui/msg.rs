@@ -225,6 +225,8 @@ pub(super) enum Effect {
         place: Place,
         /// Play at its own pace instead of showing its end.
         play: bool,
+        /// Predictions to judge by it, instead of its own; empty: its own.
+        predictions: Predictions,
     },
     /// Take this many samples a second from now on.
     SampleAt(f64),

@@ -167,8 +167,13 @@ impl Outside {
                     }
                 }
             }
-            Effect::LoadRun { place, play } => match history::load(&place) {
-                Ok(events) => {
+            Effect::LoadRun { place, play, predictions } => match history::load(&place) {
+                Ok(mut events) => {
+                    if let (Some(LabEvent::Header(header)), false) =
+                        (events.first_mut(), predictions.is_empty())
+                    {
+                        header.predictions = predictions;
+                    }
                     let shipped = matches!(place, Place::Shipped(_));
                     self.send(Msg::RunLoaded { shipped, events, play_from_ns: play.then(mono_ns) });
                 }

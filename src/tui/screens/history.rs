@@ -5,6 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use super::{Nav, Outcome, body_size};
+use crate::lab::Predictions;
 use crate::lab::history::Listed;
 use crate::tui::app::Core;
 use crate::tui::msg::{Action, Effect};
@@ -27,9 +28,11 @@ impl History {
         let run = core.runs.get(self.cursor.at());
         match (action, run) {
             (Action::Back, _) => Outcome::nav(Nav::Back),
-            (Action::Open | Action::Replay, Some(run)) => {
-                Outcome::effect(Effect::LoadRun { place: run.place.clone(), play: action == Action::Replay })
-            }
+            (Action::Open | Action::Replay, Some(run)) => Outcome::effect(Effect::LoadRun {
+                place: run.place.clone(),
+                play: action == Action::Replay,
+                predictions: Predictions::new(),
+            }),
             _ => {
                 self.cursor.on(
                     action,

@@ -8,16 +8,19 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 use unicode_width::UnicodeWidthStr;
 
-use super::lab_form::{Form, Row};
-use super::labs::{recording_name, recordings, replay};
+use super::lab_form::{Cell, Form, Row};
+use super::labs::{recording_name, recordings};
 use super::reader::Reader;
 use super::run::Run;
 use super::setup::Setup;
 use super::{Nav, Outcome, Screen};
+use crate::lab::prediction::Side;
+use crate::lab::preflight::Fit;
 use crate::tui::app::Core;
 use crate::tui::msg::{Action, Effect};
 use crate::tui::theme::{Role, SELECTED};
 use crate::tui::widgets::list::scrolled;
+use crate::units::binary_bytes;
 
 /// Seed of the inputs: the same every time, so that two runs differ by the machine alone.
 const SEED: u64 = 42;
@@ -54,13 +57,13 @@ impl Lab {
             Action::Next => self.form.next_section(1),
             Action::Previous => self.form.next_section(-1),
             Action::Run => return self.run(core),
-            Action::Replay => return replay(self.form.spec, core),
+            Action::Replay => return self.replay(core),
             Action::Guide => return self.guide(),
             Action::Open => match self.form.at() {
                 Row::Run => return self.run(core),
-                Row::Replay => return replay(self.form.spec, core),
+                Row::Replay => return self.replay(core),
                 Row::Guide => return self.guide(),
-                _ => self.form.move_by(1),
+                _ => self.form.next_cell(),
             },
             _ => {}
         }
@@ -71,13 +74,60 @@ impl Lab {
         Outcome::push(Screen::Reader(Reader::guide(&self.form.spec.id)))
     }
 
-    fn run(&self, core: &Core) -> Outcome {
+    /// Plays the recording. What was predicted is judged by it, so it must have been predicted for its parameters.
+    fn replay(&mut self, core: &Core) -> Outcome {
+        let Some(recording) = recordings(self.form.spec, core).next() else {
+            return Outcome::refuse(
+                core.lang.pick("no recording of this lab ships", "这个实验没有随附的录制"),
+            );
+        };
+        let (request, predictions) = match self.form.request(SEED) {
+            Ok(asked) => asked,
+            Err(fault) => return Outcome::refuse(fault),
+        };
+        let theirs = &recording.header.request;
+        if !predictions.is_empty() && request.params != theirs.params {
+            self.form.set_params(theirs.size, &theirs.params);
+            let device = recording.record.as_ref().and_then(|r| r.device.as_ref()).map_or("?", |d| &d.name);
+            return Outcome::refuse(core.lang.pick(
+                format!("the recording ran at other parameters on {device}; they are set now: predict for them, then play again"),
+                format!("录制用的是另一组参数（{device}），已替你填好：请按它重新预测，再次回放"),
+            ));
+        }
+        Outcome::effect(Effect::LoadRun { place: recording.place.clone(), play: true, predictions })
+    }
+
+    fn fit(&self, core: &Core) -> Option<Fit> {
+        let (request, _) = self.form.request(SEED).ok()?;
+        Some(Fit::of(self.form.spec, &request, &core.machine, core.live.back()))
+    }
+
+    fn run(&mut self, core: &Core) -> Outcome {
         // One lab at a time: asked again, the one that runs is shown.
         if core.running() {
             return Outcome::push(Screen::Run(Run::active()));
         }
         if !core.engine.ready {
             return Setup::open(self.form.spec, core);
+        }
+        if let Some(fit) = self.fit(core)
+            && let Some(failure) = fit.refusal(self.form.spec)
+        {
+            let smaller =
+                fit.free_bytes.and_then(|free| self.form.spec.size_that_fits(fit.kind, self.form.size, free));
+            if let Some(size) = smaller {
+                self.form.set_size(size);
+                let text = core.lang.pick(
+                    format!(
+                        "{}: size set to {}, which fits; run again to start it",
+                        failure.what,
+                        size.name()
+                    ),
+                    format!("{}：已改为放得下的规模 {}，再次运行即开始", failure.what, size.name()),
+                );
+                return Outcome::refuse(text);
+            }
+            return Outcome::refuse(format!("{}: {}; {}", failure.what, failure.why, failure.next));
         }
         match self.form.request(SEED) {
             Ok((request, predictions)) => Outcome {
@@ -125,15 +175,21 @@ impl Lab {
     fn lines(&self, core: &Core) -> Lines {
         let theme = core.theme;
         let mut lines = Lines { text: Vec::new(), focused: 0, cursor: None };
+        let mut spans: Vec<Span<'static>> = Vec::new();
         for row in self.form.rows() {
             if let Some(head) = heading(row, core) {
                 lines.text.push(Line::styled(head, theme.style(Role::Dim)));
             }
             let at = row == self.form.at();
             let (label, value, after) = self.cells(row, core);
-            let pointer = if at { "▸ " } else { "  " };
-            let start = pointer.width() + label.width();
-            let mut spans = vec![Span::raw(pointer)];
+            if spans.is_empty() {
+                let here = match (row, self.form.at()) {
+                    (Row::Prediction(i, _), Row::Prediction(j, _)) => i == j,
+                    _ => at,
+                };
+                spans.push(Span::raw(if here { "▸ " } else { "  " }));
+            }
+            let start = spans.iter().map(Span::width).sum::<usize>() + label.width();
             match value {
                 Some(value) => {
                     spans.push(Span::raw(label));
@@ -149,7 +205,10 @@ impl Lab {
                 lines.focused = lines.text.len();
                 lines.cursor = self.form.typing().then(|| start + 1 + self.cursor(row));
             }
-            lines.text.push(Line::from(spans));
+            // The cells of one prediction share a line.
+            if !matches!(row, Row::Prediction(_, Cell::Value | Cell::Low | Cell::High)) {
+                lines.text.push(Line::from(std::mem::take(&mut spans)));
+            }
         }
         lines
     }
@@ -166,10 +225,25 @@ impl Lab {
                 )
                 .into(),
             Row::Device => lang.pick("auto takes a GPU where one answers", "auto：有 GPU 就用 GPU").into(),
-            Row::Prediction(i) => text(&self.form.spec.predictions[i].question),
-            Row::Run => {
-                lang.pick("predictions are locked when the run starts", "开始运行后，预测就锁定了").into()
-            }
+            Row::Prediction(i, Cell::Value) => text(&self.form.spec.predictions[i].question),
+            Row::Prediction(_, Cell::Low | Cell::High) => lang
+                .pick(
+                    "the interval that you are 80 % sure of: of ten such intervals, eight should hold",
+                    "你有八成把握的区间：十个这样的区间里，应该有八个能容下实测值",
+                )
+                .into(),
+            Row::Prediction(_, Cell::Side) => lang
+                .pick(
+                    "will the measurement be below, about (within 5 %) or above the closed form? ←→ chooses",
+                    "实测会低于、约等于（5 % 以内）还是高于闭式公式？用 ←→ 选择",
+                )
+                .into(),
+            Row::Run => lang
+                .pick(
+                    "predictions are locked when the run starts, and judged when it has ended",
+                    "开始运行后预测就锁定，结束后逐条核对",
+                )
+                .into(),
             Row::Replay => {
                 recordings(self.form.spec, core).next().map(|r| recording_name(r, core)).unwrap_or_default()
             }
@@ -193,11 +267,18 @@ impl Lab {
             Row::Device => {
                 (pad(lang.pick("device", "设备")), choice(&self.form.device().to_string()), String::new())
             }
-            Row::Prediction(i) => {
-                let spec = &self.form.spec.predictions[i];
-                (pad(&spec.name), field(self.form.predictions[i].value(), 12), spec.unit.clone())
+            Row::Prediction(i, cell) => {
+                let (spec, answer) = (&self.form.spec.predictions[i], &self.form.answers[i]);
+                match cell {
+                    Cell::Value => {
+                        (pad(&spec.name), field(answer.value.value(), 9), format!("{:<6}", spec.unit))
+                    }
+                    Cell::Low => ("80% ".into(), field(answer.low.value(), 7), String::new()),
+                    Cell::High => ("– ".into(), field(answer.high.value(), 7), String::new()),
+                    Cell::Side => (String::new(), choice(side_word(answer.side, core)), String::new()),
+                }
             }
-            Row::Run => (lang.pick("[ Run  F5 ]", "[ 运行  F5 ]").into(), None, String::new()),
+            Row::Run => (lang.pick("[ Run  F5 ]", "[ 运行  F5 ]").into(), None, self.fit_words(core)),
             Row::Replay => {
                 let any = recordings(self.form.spec, core).next().is_some();
                 let after = if any { "" } else { lang.pick("none ships yet", "暂无随附录制") };
@@ -215,10 +296,39 @@ impl Lab {
 
     fn cursor(&self, row: Row) -> usize {
         match row {
-            Row::Prediction(i) => self.form.predictions[i].visual_cursor(),
+            Row::Prediction(i, cell) => {
+                let answer = &self.form.answers[i];
+                match cell {
+                    Cell::Value => answer.value.visual_cursor(),
+                    Cell::Low => answer.low.visual_cursor(),
+                    Cell::High => answer.high.visual_cursor(),
+                    Cell::Side => 0,
+                }
+            }
             Row::Param(i) => self.form.params[i].visual_cursor(),
             _ => 0,
         }
+    }
+}
+
+impl Lab {
+    /// Needed and free bytes, in words; empty where the lab names no need.
+    fn fit_words(&self, core: &Core) -> String {
+        let Some(fit) = self.fit(core) else { return String::new() };
+        let Some(need) = &fit.need else { return String::new() };
+        let need = binary_bytes(need.bytes);
+        let free = fit.free_bytes.map_or_else(|| "N/A".to_owned(), binary_bytes);
+        core.lang.pick(format!("needs {need} to begin, {free} free"), format!("至少需要 {need}，空闲 {free}"))
+    }
+}
+
+/// The side of the closed form in a word.
+pub(super) fn side_word(side: Option<Side>, core: &Core) -> &'static str {
+    match side {
+        None => core.lang.pick("side?", "哪侧？"),
+        Some(Side::Below) => core.lang.pick("below", "低于"),
+        Some(Side::About) => core.lang.pick("about", "约等"),
+        Some(Side::Above) => core.lang.pick("above", "高于"),
     }
 }
 
@@ -234,7 +344,10 @@ struct Lines {
 fn heading(row: Row, core: &Core) -> Option<&'static str> {
     let (en, zh) = match row {
         Row::Size => ("Set up", "设置"),
-        Row::Prediction(0) => ("Predict (leave empty to run without)", "先预测（留空也可以运行）"),
+        Row::Prediction(0, Cell::Value) => (
+            "Predict (or leave empty): number · 80 % interval · side of the closed form",
+            "先预测（可留空）：数值 · 八成把握的区间 · 在闭式公式的哪一侧",
+        ),
         Row::Run => ("Do", "执行"),
         Row::Param(0) => ("Parameters", "参数"),
         _ => return None,
@@ -244,6 +357,6 @@ fn heading(row: Row, core: &Core) -> Option<&'static str> {
 
 /// Labels stand in one column.
 fn pad(text: &str) -> String {
-    const WIDTH: usize = 22;
+    const WIDTH: usize = 21;
     format!("{text}{}", " ".repeat(WIDTH.saturating_sub(text.width())))
 }

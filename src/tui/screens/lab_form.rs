@@ -3,11 +3,11 @@
 use crossterm::event::{Event, KeyEvent};
 use infralab_labs::LabSpec;
 use infralab_labs::protocol::{DeviceChoice, RunRequest};
-use infralab_labs::spec::Size;
+use infralab_labs::spec::{Params, Size};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
 
-use crate::lab::prediction::number;
+use crate::lab::prediction::{PredictionError, Side, number};
 use crate::lab::{Prediction, Predictions};
 
 /// One line of the form.
@@ -17,8 +17,8 @@ pub(super) enum Row {
     Size,
     /// Where to run.
     Device,
-    /// A prediction, by index.
-    Prediction(usize),
+    /// A cell of a prediction, by index.
+    Prediction(usize, Cell),
     /// Start.
     Run,
     /// Play the recording.
@@ -27,6 +27,54 @@ pub(super) enum Row {
     Guide,
     /// A parameter, by index.
     Param(usize),
+}
+
+/// The cells of a prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cell {
+    /// The number.
+    Value,
+    /// Lower end of the interval.
+    Low,
+    /// Upper end of the interval.
+    High,
+    /// Side of the closed form.
+    Side,
+}
+
+impl Cell {
+    pub(super) const ALL: [Self; 4] = [Self::Value, Self::Low, Self::High, Self::Side];
+}
+
+/// What the learner commits to, as typed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Answer {
+    pub(super) value: Input,
+    pub(super) low: Input,
+    pub(super) high: Input,
+    pub(super) side: Option<Side>,
+}
+
+impl Answer {
+    fn is_empty(&self) -> bool {
+        [&self.value, &self.low, &self.high].iter().all(|i| i.value().trim().is_empty())
+            && self.side.is_none()
+    }
+
+    /// The prediction; `None` when nothing was typed.
+    fn read(&self) -> Result<Option<Prediction>, PredictionError> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let value = number(self.value.value())?;
+        let (low, high) = (self.low.value().trim(), self.high.value().trim());
+        let interval = match (low.is_empty(), high.is_empty()) {
+            (true, true) => None,
+            (false, false) => Some((number(low)?, number(high)?)),
+            _ => return Err(PredictionError::NotAnInterval(format!("{low}..{high}"))),
+        };
+        Prediction::new(value, interval, self.side).map(Some)
+    }
 }
 
 /// Where a lab can run.
@@ -39,7 +87,7 @@ pub(super) struct Form {
     pub(super) size: Size,
     device: usize,
     pub(super) params: Vec<Input>,
-    pub(super) predictions: Vec<Input>,
+    pub(super) answers: Vec<Answer>,
     at: usize,
 }
 
@@ -50,18 +98,19 @@ impl Form {
             size: Size::Tiny,
             device: 0,
             params: Vec::new(),
-            predictions: vec![Input::default(); spec.predictions.len()],
+            answers: vec![Answer::default(); spec.predictions.len()],
             at: 0,
         };
         form.set_size(Size::Tiny);
         // Predicting is what one is here for.
-        form.at = form.rows().iter().position(|r| matches!(r, Row::Prediction(_))).unwrap_or(0);
+        form.at = form.rows().iter().position(|r| matches!(r, Row::Prediction(..))).unwrap_or(0);
         form
     }
 
     /// Every row, in the order of the screen.
     pub(super) fn rows(&self) -> Vec<Row> {
-        let predictions = (0..self.predictions.len()).map(Row::Prediction);
+        let predictions =
+            (0..self.answers.len()).flat_map(|i| Cell::ALL.map(|cell| Row::Prediction(i, cell)));
         let params = (0..self.params.len()).map(Row::Param);
         [Row::Size, Row::Device]
             .into_iter()
@@ -82,22 +131,39 @@ impl Form {
     /// Whether characters go into the focused field.
     pub(super) fn typing(&self) -> bool {
         match self.at() {
-            Row::Prediction(_) => true,
+            Row::Prediction(_, cell) => cell != Cell::Side,
             Row::Param(i) => self.spec.params[i].choices.is_empty(),
             _ => false,
         }
     }
 
+    /// Moves a line up or down; among the predictions the column stays.
     pub(super) fn move_by(&mut self, step: isize) {
-        let last = self.rows().len() as isize - 1;
-        self.at = (self.at as isize + step).clamp(0, last) as usize;
+        let rows = self.rows();
+        let column = match rows[self.at] {
+            Row::Prediction(_, cell) => Some(cell),
+            _ => None,
+        };
+        let lines: Vec<usize> = (0..rows.len())
+            .filter(|i| match rows[*i] {
+                Row::Prediction(_, cell) => cell == column.unwrap_or(Cell::Value),
+                _ => true,
+            })
+            .collect();
+        let now = lines.iter().position(|i| *i == self.at).unwrap_or(0) as isize;
+        self.at = lines[(now + step).clamp(0, lines.len() as isize - 1) as usize];
+    }
+
+    /// Moves to the next cell.
+    pub(super) fn next_cell(&mut self) {
+        self.at = (self.at + 1).min(self.rows().len() - 1);
     }
 
     /// Moves to the first row of the next section: set-up, predictions, actions, parameters.
     pub(super) fn next_section(&mut self, step: isize) {
         let section = |r: &Row| match r {
             Row::Size | Row::Device => 0,
-            Row::Prediction(_) => 1,
+            Row::Prediction(..) => 1,
             Row::Run | Row::Replay | Row::Guide => 2,
             Row::Param(_) => 3,
         };
@@ -122,6 +188,12 @@ impl Form {
                 let next = (now as isize + step).rem_euclid(choices.len() as isize) as usize;
                 self.params[i] = Input::new(choices[next].clone());
             }
+            Row::Prediction(i, Cell::Side) => {
+                let sides = [None, Some(Side::Below), Some(Side::About), Some(Side::Above)];
+                let now = sides.iter().position(|s| *s == self.answers[i].side).unwrap_or(0);
+                let next = (now as isize + step).rem_euclid(sides.len() as isize) as usize;
+                self.answers[i].side = sides[next];
+            }
             _ => {
                 use tui_input::InputRequest::{GoToNextChar, GoToPrevChar};
                 if let Some(field) = self.field_mut() {
@@ -139,15 +211,34 @@ impl Form {
 
     fn field_mut(&mut self) -> Option<&mut Input> {
         match self.at() {
-            Row::Prediction(i) => self.predictions.get_mut(i),
+            Row::Prediction(i, cell) => {
+                let answer = self.answers.get_mut(i)?;
+                match cell {
+                    Cell::Value => Some(&mut answer.value),
+                    Cell::Low => Some(&mut answer.low),
+                    Cell::High => Some(&mut answer.high),
+                    Cell::Side => None,
+                }
+            }
             Row::Param(i) if self.spec.params[i].choices.is_empty() => self.params.get_mut(i),
             _ => None,
         }
     }
 
-    fn set_size(&mut self, size: Size) {
+    /// Takes over the size's defaults.
+    pub(super) fn set_size(&mut self, size: Size) {
         self.size = size;
         self.params = self.spec.params.iter().map(|p| Input::new(p.default_at(size).to_string())).collect();
+    }
+
+    /// Takes over a size and parameters, such as those of a recording.
+    pub(super) fn set_params(&mut self, size: Size, params: &Params) {
+        self.set_size(size);
+        for (spec, input) in self.spec.params.iter().zip(&mut self.params) {
+            if let Some(value) = params.get(&spec.name) {
+                *input = Input::new(value.to_string());
+            }
+        }
     }
 
     /// Why a row's value is not accepted.
@@ -157,10 +248,8 @@ impl Form {
                 let spec = &self.spec.params[i];
                 spec.parse(self.params[i].value()).err().map(|_| spec.accepted())
             }
-            Row::Prediction(i) => match self.predictions[i].value().trim() {
-                "" => None,
-                text => number(text).is_err().then(|| "1234.5".to_owned()),
-            },
+            // An answer is judged as a whole; its fault stands behind its last cell.
+            Row::Prediction(i, Cell::Side) => self.answers[i].read().err().map(|fault| fault.to_string()),
             _ => None,
         }
     }
@@ -176,12 +265,8 @@ impl Form {
             .collect();
         let params = self.spec.params_for(self.size, &set).map_err(|e| e.to_string())?;
         let mut predictions = Predictions::new();
-        for (spec, input) in self.spec.predictions.iter().zip(&self.predictions) {
-            let text = input.value().trim();
-            if !text.is_empty() {
-                let prediction = number(text)
-                    .and_then(Prediction::number)
-                    .map_err(|fault| format!("{}: {fault}", spec.name))?;
+        for (spec, answer) in self.spec.predictions.iter().zip(&self.answers) {
+            if let Some(prediction) = answer.read().map_err(|fault| format!("{}: {fault}", spec.name))? {
                 predictions.insert(spec.name.clone(), prediction);
             }
         }
@@ -193,7 +278,10 @@ impl Form {
             seed,
             budget_bytes: None,
         };
-        Ok((request, predictions))
+        match self.spec.refusal(&request.params, None) {
+            Some(failure) => Err(format!("{}: {}; {}", failure.what, failure.why, failure.next)),
+            None => Ok((request, predictions)),
+        }
     }
 }
 
@@ -214,18 +302,40 @@ mod tests {
     fn predictions_and_parameters_end_up_in_the_request() {
         let mut form = form();
         type_into(&mut form, "33,024");
+        for text in ["30000", "36000"] {
+            form.next_cell();
+            type_into(&mut form, text);
+        }
+        form.next_cell();
+        form.turn(-1);
         form.move_by(1);
+        assert_eq!(form.at(), Row::Prediction(1, Cell::Side), "the column stays");
+        (0..3).for_each(|_| form.at -= 1);
         type_into(&mut form, "４");
         let (request, predictions) = form.request(7).expect("valid");
         assert_eq!(
             predictions,
             [
                 ("naive_growth".into(), Prediction::number(4.0).expect("positive")),
-                ("naive_peak_extra_mib".into(), Prediction::number(33024.0).expect("positive"))
+                ("naive_peak_extra_mib".into(), "33024:30000..36000:above".parse().expect("valid"))
             ]
             .into()
         );
         assert_eq!((request.seed, request.size), (7, Size::Tiny));
+    }
+
+    #[test]
+    fn half_an_interval_and_values_that_do_not_go_together_are_told() {
+        let mut form = form();
+        type_into(&mut form, "5");
+        form.next_cell();
+        type_into(&mut form, "4");
+        assert!(form.fault(Row::Prediction(0, Cell::Side)).is_some_and(|f| f.contains("two ends")));
+        assert!(form.request(0).unwrap_err().contains("two ends"));
+        let mut form = self::form();
+        let at = form.spec.params.iter().position(|p| p.name == "compare_n").expect("a parameter");
+        form.params[at] = Input::new("300".into());
+        assert!(form.request(0).unwrap_err().contains("not one of the lengths"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::lab::Lab;
 use super::reader::Reader;
 use super::run::Run;
 use super::{Nav, Outcome, Screen};
+use crate::lab::Predictions;
 use crate::lab::history::Listed;
 use crate::tui::app::Core;
 use crate::tui::msg::{Action, Effect};
@@ -110,7 +111,11 @@ pub(super) fn date(unix_ms: u64) -> String {
 /// Plays the first recording of a lab.
 pub(super) fn replay(lab: &LabSpec, core: &Core) -> Outcome {
     match recordings(lab, core).next() {
-        Some(run) => Outcome::effect(Effect::LoadRun { place: run.place.clone(), play: true }),
+        Some(run) => Outcome::effect(Effect::LoadRun {
+            place: run.place.clone(),
+            play: true,
+            predictions: Predictions::new(),
+        }),
         None => Outcome::refuse(core.lang.pick("no recording of this lab ships", "这个实验没有随附的录制")),
     }
 }

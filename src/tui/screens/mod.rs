@@ -12,7 +12,6 @@ mod labs;
 mod notes;
 mod reader;
 mod run;
-mod run_views;
 mod search;
 mod setup;
 

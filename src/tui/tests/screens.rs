@@ -87,7 +87,14 @@ fn search() {
 #[test]
 fn run() {
     for (columns, rows) in [(80, 24), (120, 40)] {
-        for (view, keys) in [("chart", ""), ("memory", "Right"), ("table", "Tab"), ("log", "Tab Tab")] {
+        let views = [
+            ("chart", ""),
+            ("memory", "Right"),
+            ("reconcile", "Tab"),
+            ("table", "Tab Tab"),
+            ("log", "Tab Tab Tab"),
+        ];
+        for (view, keys) in views {
             let mut app = used((columns, rows), Lang::En);
             app.update(Msg::RunLoaded { shipped: true, events: recorded(), play_from_ns: None });
             press(&mut app, keys);

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::engine::{Plan, Set};
-use crate::lab::Exited;
 use crate::lab::history::{Listed, Place};
+use crate::lab::{Exited, Predictions};
 use crate::tui::keys;
 use crate::tui::msg::{Notice, Setup, Tab};
 use crate::tui::screens::Screen;
@@ -178,7 +178,10 @@ fn a_recording_plays_at_its_own_pace() {
     let place = Place::Shipped("attention.jsonl".into());
     app.update(Msg::History(vec![Listed { header, record: None, place: place.clone() }]));
     let effects = press(&mut app, "5 F6");
-    assert!(effects.contains(&Effect::LoadRun { place, play: true }), "{effects:?}");
+    assert!(
+        effects.contains(&Effect::LoadRun { place, play: true, predictions: Predictions::new() }),
+        "{effects:?}"
+    );
     let start = 5_000_000_000;
     app.update(Msg::Tick(start));
     app.update(Msg::RunLoaded { shipped: true, events, play_from_ns: Some(start) });
@@ -197,7 +200,10 @@ fn a_run_of_the_history_is_shown_as_it_ended() {
     let place = Place::File("run.jsonl".into());
     app.update(Msg::History(vec![Listed { header, record: None, place: place.clone() }]));
     let effects = press(&mut app, "6 Enter");
-    assert!(effects.contains(&Effect::LoadRun { place, play: false }), "{effects:?}");
+    assert!(
+        effects.contains(&Effect::LoadRun { place, play: false, predictions: Predictions::new() }),
+        "{effects:?}"
+    );
     app.update(Msg::RunLoaded { shipped: false, events, play_from_ns: None });
     assert!(drawn(&app).contains("completed") && drawn(&app).contains("past run"));
 }

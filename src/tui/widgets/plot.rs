@@ -1,19 +1,21 @@
-//! A chart of a lab: measured curves as lines, closed forms as dots, both axes logarithmic where the lab says so. Each
-//! curve carries its name at its end, so that no colour is needed to tell them apart.
+//! A chart of a lab: measured curves as lines, closed forms dashed, published curves as sparse dots, both axes
+//! logarithmic where the lab says so. Each curve carries its name at its end, so that no colour is needed to tell them
+//! apart; what the closed form does not explain stands below in numbers.
 
 use std::collections::BTreeMap;
 
-use infralab_labs::spec::ChartSpec;
+use infralab_labs::spec::{ChartSpec, Reference};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::symbols::Marker;
 use ratatui::text::Line;
 use ratatui::widgets::canvas::{Canvas, Line as Segment, Points};
+use ratatui::widgets::{Paragraph, Wrap};
 
 use crate::lab::session::Curves;
 use crate::tui::app::Core;
 use crate::tui::theme::Role;
-use crate::units::digits;
+use crate::units::{digits, signed};
 
 /// Columns left of the plot for the numbers of the y axis.
 const Y_LABELS: u16 = 8;
@@ -25,15 +27,18 @@ pub(in crate::tui) fn draw(
     core: &Core,
     spec: &ChartSpec,
     curves: &Curves,
+    references: &[Reference],
 ) {
+    let theme = core.theme;
+    let legend_lines = legend(core, curves, references);
+    let legend_height = legend_rows(&legend_lines, area.width).min(area.height / 3).max(1);
     let [title, body, x_row, legend] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Min(2),
         Constraint::Length(1),
-        Constraint::Length(1),
+        Constraint::Length(legend_height),
     ])
     .areas(area);
-    let theme = core.theme;
     let name = core.lang.pick(&spec.title.en, &spec.title.zh).as_str();
     frame.render_widget(Line::styled(name, theme.style(Role::Accent)), title);
     let scale = |v: f64| if spec.log { v.log2() } else { v };
@@ -52,11 +57,17 @@ pub(in crate::tui) fn draw(
             (series.as_str(), finite(points.iter().map(|p| (scale(p.x), scale(p.value)))))
         })
         .collect();
-    let all = measured.values().chain(expected.values()).flatten();
+    let published: Vec<Vec<(f64, f64)>> =
+        references.iter().map(|r| finite(r.points.iter().map(|(x, y)| (scale(*x), scale(*y))))).collect();
+    // Published curves widen the y axis only where something was measured or is expected.
+    let own = bounds(measured.values().chain(expected.values()).flatten());
+    let beside = published.iter().flatten().filter(|p| own.is_some_and(|((a, b), _)| (a..=b).contains(&p.0)));
+    let beside: Vec<(f64, f64)> = beside.copied().collect();
+    let all = measured.values().chain(expected.values()).flatten().chain(&beside);
     let Some(((x0, x1), (y0, y1))) = bounds(all) else {
         let why = curves.measured.values().flatten().find_map(|p| p.y.missing.clone());
         let text = why.unwrap_or_else(|| core.lang.pick("no points yet", "还没有数据点").to_owned());
-        let text = ratatui::widgets::Paragraph::new(text).wrap(ratatui::widgets::Wrap { trim: true });
+        let text = Paragraph::new(text).wrap(Wrap { trim: true });
         frame.render_widget(text.style(theme.style(Role::Dim)), body);
         return;
     };
@@ -77,9 +88,15 @@ pub(in crate::tui) fn draw(
     x_labels(frame, x_row, core, &spec.x, (unscale(x0), unscale(x1)), curve_cells);
     let canvas =
         Canvas::default().marker(Marker::Braille).x_bounds([x0, x1 + room]).y_bounds([y0, y1]).paint(|ctx| {
+            for points in &published {
+                let inside: Vec<(f64, f64)> =
+                    points.iter().copied().filter(|p| (x0..=x1).contains(&p.0)).collect();
+                let color = theme.style(Role::Dim).fg.unwrap_or_default();
+                ctx.draw(&Points { coords: &along(&inside, SPARSE), color });
+            }
             for (series, points) in &expected {
                 let color = style_of(series).fg.unwrap_or_default();
-                ctx.draw(&Points { coords: &dotted(points), color });
+                ctx.draw(&Points { coords: &dashed(points, (x1 - x0, y1 - y0), plot), color });
             }
             ctx.layer();
             for (series, points) in &measured {
@@ -94,20 +111,53 @@ pub(in crate::tui) fn draw(
             }
         });
     frame.render_widget(canvas, plot);
-    let forms: Vec<String> =
-        curves.expected.iter().filter_map(|(s, p)| p.last().map(|e| format!("{s}: {}", e.formula))).collect();
-    let text = if forms.is_empty() {
-        core.lang
-            .pick("line: measured · no closed form for this one", "实线：实测 · 此图没有闭式公式")
-            .to_owned()
+    let text = Paragraph::new(legend_lines).wrap(Wrap { trim: true });
+    frame.render_widget(text.style(theme.style(Role::Dim)), legend);
+}
+
+/// How to read the lines, the formulas with what they leave unexplained, and who published the dots.
+fn legend(core: &Core, curves: &Curves, references: &[Reference]) -> Vec<Line<'static>> {
+    let lang = core.lang;
+    let mut lines = Vec::new();
+    if curves.expected.is_empty() {
+        let text = lang.pick("line: measured · no closed form for this one", "实线：实测 · 此图没有闭式公式");
+        lines.push(Line::raw(text.to_owned()));
     } else {
-        format!(
-            "{} {}",
-            core.lang.pick("line: measured · dots: closed form", "实线：实测 · 点线：闭式公式"),
-            forms.join("; ")
-        )
-    };
-    frame.render_widget(Line::styled(text, theme.style(Role::Dim)), legend);
+        let text = lang.pick("line: measured · dashed: closed form", "实线：实测 · 虚线：闭式公式");
+        lines.push(Line::raw(text.to_owned()));
+    }
+    for (series, points) in &curves.expected {
+        let Some(last) = points.last() else { continue };
+        let rest = residual(curves, series).map(|(x, rest, unit)| {
+            let at = digits(x);
+            lang.pick(
+                format!(" · unexplained at {at}: {} {unit}", signed(rest)),
+                format!(" · 在 {at} 处未解释 {} {unit}", signed(rest)),
+            )
+        });
+        lines.push(Line::raw(format!("{series}: {}{}", last.formula, rest.unwrap_or_default())));
+    }
+    for reference in references {
+        let dots = lang.pick("dots, published", "点：公开数据");
+        lines.push(Line::raw(format!("{dots}: {} ({})", reference.name, reference.source)));
+    }
+    lines
+}
+
+/// Rows that the legend takes when it wraps.
+fn legend_rows(lines: &[Line<'_>], width: u16) -> u16 {
+    lines.iter().map(|l| (l.width() as u16).div_ceil(width.max(1)).max(1)).sum()
+}
+
+/// Measured minus closed form where both are known, at the largest x.
+fn residual(curves: &Curves, series: &str) -> Option<(f64, f64, String)> {
+    let measured = curves.measured.get(series)?;
+    let expected = curves.expected.get(series)?;
+    let both = measured.iter().filter_map(|p| {
+        let form = expected.iter().find(|e| (e.x - p.x).abs() < 1e-9)?;
+        Some((p.x, p.y.value? - form.value, p.y.unit.clone()))
+    });
+    both.max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 fn finite(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
@@ -127,16 +177,42 @@ fn bounds<'a>(points: impl Iterator<Item = &'a (f64, f64)>) -> Option<(Range, Ra
     found.map(|(x, y)| (wide(x), wide(y)))
 }
 
-/// Points along a curve, evenly spread over it.
-fn dotted(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    const PER_SEGMENT: usize = 8;
+/// Points per segment of a published curve: so few that it reads as dots.
+const SPARSE: usize = 6;
+
+/// Points along a curve, evenly spread over each segment.
+fn along(points: &[(f64, f64)], per_segment: usize) -> Vec<(f64, f64)> {
     let along = points.windows(2).flat_map(|pair| {
-        (0..PER_SEGMENT).map(|i| {
-            let t = i as f64 / PER_SEGMENT as f64;
+        (0..per_segment).map(move |i| {
+            let t = i as f64 / per_segment as f64;
             (pair[0].0 + (pair[1].0 - pair[0].0) * t, pair[0].1 + (pair[1].1 - pair[0].1) * t)
         })
     });
     along.chain(points.last().copied()).collect()
+}
+
+/// The points of a dashed line: three dots, two left out, by the distance on the screen (2×4 dots a cell).
+fn dashed(points: &[(f64, f64)], extent: (f64, f64), plot: Rect) -> Vec<(f64, f64)> {
+    const ON: usize = 3;
+    const PERIOD: usize = 5;
+    let dots = |d: f64, extent: f64, cells: u16, per_cell: f64| d / extent * f64::from(cells) * per_cell;
+    let mut kept = Vec::new();
+    let mut at = 0_usize;
+    for pair in points.windows(2) {
+        let (dx, dy) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
+        let length =
+            dots(dx, extent.0, plot.width, 2.0).abs().max(dots(dy, extent.1, plot.height, 4.0).abs());
+        let steps = (length.ceil() as usize).clamp(1, 4096);
+        for i in 0..steps {
+            let t = i as f64 / steps as f64;
+            if at % PERIOD < ON {
+                kept.push((pair[0].0 + dx * t, pair[0].1 + dy * t));
+            }
+            at += 1;
+        }
+    }
+    kept.extend(points.last().copied());
+    kept
 }
 
 /// A label per curve at its last point, moved apart so that no two share a row.

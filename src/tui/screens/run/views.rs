@@ -11,10 +11,12 @@ use crate::lab::record::predictions;
 use crate::lab::session::Status;
 use crate::tui::app::Core;
 use crate::tui::theme::Role;
-use crate::units::{digits, quantity};
+use crate::units::{digits, quantity, signed};
 
-/// Predicted, by closed form, measured, residual: one line per question.
-pub(super) fn prediction_lines(session: &LabSession, core: &Core) -> Vec<Line<'static>> {
+/// Predicted, by closed form, measured, unexplained: one line per question. The glyph behind a prediction says whether
+/// its interval held; a wide screen also says how far off it was.
+pub(super) fn prediction_lines(session: &LabSession, width: u16, core: &Core) -> Vec<Line<'static>> {
+    const WIDE: u16 = 100;
     let (lang, theme) = (core.lang, core.theme);
     let head = [
         lang.pick("", ""),
@@ -34,19 +36,27 @@ pub(super) fn prediction_lines(session: &LabSession, core: &Core) -> Vec<Line<'s
             (None, Some(_)) => "N/A".to_owned(),
             (value, _) => number(value),
         };
+        let held = match result.interval_held {
+            Some(true) => " ✓",
+            Some(false) => " ✗",
+            None => "",
+        };
         let row = [
             format!("{} [{}]", result.name, result.unit),
-            number(result.predicted),
+            format!("{}{held}", number(result.predicted)),
             number(result.closed_form),
             measured,
-            result
-                .residual
-                .map_or("–".to_owned(), |r| format!("{}{}", if r >= 0.0 { "+" } else { "" }, digits(r))),
+            result.unexplained.map_or("–".to_owned(), signed),
         ];
         let mut spans = vec![Span::raw(columns(&row))];
-        if let Some(why) = result.missing {
-            spans.push(Span::styled(format!("  {why}"), theme.style(Role::Dim)));
-        }
+        let after = match (result.missing, result.log_error) {
+            (Some(why), _) => Some(why),
+            (None, Some(error)) if width >= WIDE => {
+                Some(lang.pick(format!("off by ×{:.2}", error.exp()), format!("相差 {:.2} 倍", error.exp())))
+            }
+            _ => None,
+        };
+        spans.extend(after.map(|text| Span::styled(format!("  {text}"), theme.style(Role::Dim))));
         lines.push(Line::from(spans));
     }
     lines

@@ -1,5 +1,10 @@
 //! A run: the lab that runs now, or a recorded one. Charts and device panels side by side, predictions below.
 
+mod ledger;
+mod reconcile;
+mod views;
+mod walk;
+
 use std::collections::BTreeSet;
 
 use infralab_labs::LabSpec;
@@ -8,15 +13,16 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
+use self::views::{log_lines, prediction_lines, table_lines};
 use super::reader::Reader;
-use super::run_views::{log_lines, prediction_lines, table_lines};
+
 use super::{Nav, Outcome, Screen};
 use crate::lab::replay::Player;
 use crate::lab::session::{Curves, Status};
-use crate::lab::{LabEvent, LabSession};
+use crate::lab::{LabEvent, LabSession, Predictions};
 use crate::tui::app::Core;
 use crate::tui::msg::{Action, Effect};
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, SELECTED};
 use crate::tui::widgets::{panel, plot};
 use crate::units;
 
@@ -27,6 +33,10 @@ pub(crate) struct Run {
     chart: usize,
     view: View,
     scroll: u16,
+    /// Series and stage of the ledger.
+    ledger: (usize, usize),
+    /// Step of the computation.
+    step: usize,
 }
 
 #[derive(Debug)]
@@ -50,14 +60,44 @@ struct Recording {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum View {
     Chart,
+    Reconcile,
+    Ledger,
+    Walk,
     Table,
     Log,
+}
+
+impl View {
+    /// The views that have something to show.
+    fn of(session: Option<&LabSession>) -> Vec<Self> {
+        let has = |view: &Self| match view {
+            Self::Ledger => session.is_some_and(|s| !s.ledgers.is_empty()),
+            Self::Walk => session.is_some_and(|s| !s.walk.is_empty()),
+            Self::Chart | Self::Reconcile | Self::Table | Self::Log => true,
+        };
+        [Self::Chart, Self::Reconcile, Self::Ledger, Self::Walk, Self::Table, Self::Log]
+            .into_iter()
+            .filter(has)
+            .collect()
+    }
+
+    fn name(self, core: &Core) -> &'static str {
+        let (en, zh) = match self {
+            Self::Chart => ("chart", "图"),
+            Self::Reconcile => ("reconcile", "核对"),
+            Self::Ledger => ("ledger", "账本"),
+            Self::Walk => ("step by step", "逐步"),
+            Self::Table => ("table", "表"),
+            Self::Log => ("log", "日志"),
+        };
+        core.lang.pick(en, zh)
+    }
 }
 
 impl Run {
     /// The lab that runs.
     pub(super) fn active() -> Self {
-        Self { source: Source::Active, chart: 0, view: View::Chart, scroll: 0 }
+        Self { source: Source::Active, chart: 0, view: View::Chart, scroll: 0, ledger: (0, 0), step: 0 }
     }
 
     /// A run out of a file.
@@ -97,17 +137,17 @@ impl Run {
         let charts = self.session(core).and_then(lab_of).map_or(1, |lab| lab.charts.len().max(1));
         match action {
             Action::Back => return Outcome::nav(Nav::Back),
-            Action::Left => self.chart = (self.chart + charts - 1) % charts,
-            Action::Right => self.chart = (self.chart + 1) % charts,
+            Action::Left => self.turn(false, charts, core),
+            Action::Right => self.turn(true, charts, core),
             Action::Next | Action::Previous => {
-                const VIEWS: [View; 3] = [View::Chart, View::Table, View::Log];
-                let at = VIEWS.iter().position(|v| *v == self.view).unwrap_or(0);
-                let step = if action == Action::Next { 1 } else { 2 };
-                self.view = VIEWS[(at + step) % 3];
+                let views = View::of(self.session(core));
+                let at = views.iter().position(|v| *v == self.view).unwrap_or(0);
+                let step = if action == Action::Next { 1 } else { views.len() - 1 };
+                self.view = views[(at + step) % views.len()];
                 self.scroll = 0;
             }
-            Action::Up => self.scroll = self.scroll.saturating_sub(1),
-            Action::Down => self.scroll = self.scroll.saturating_add(1),
+            Action::Up => self.scroll_by(-1, core),
+            Action::Down => self.scroll_by(1, core),
             Action::Guide => {
                 if let Some(lab) = self.session(core).and_then(lab_of) {
                     return Outcome::push(Screen::Reader(Reader::guide(&lab.id)));
@@ -128,12 +168,40 @@ impl Run {
         Outcome::stay()
     }
 
+    /// Another chart, ledger or step: what the view has several of.
+    fn turn(&mut self, forward: bool, charts: usize, core: &Core) {
+        let Some(session) = self.session(core) else { return };
+        let (ledgers, steps) = (ledger::series(session).len().max(1), session.walk.len().max(1));
+        let next = |at: usize, count: usize| (at + if forward { 1 } else { count - 1 }) % count;
+        match self.view {
+            View::Ledger => self.ledger.0 = next(self.ledger.0, ledgers),
+            View::Walk => self.step = next(self.step, steps),
+            _ => self.chart = next(self.chart, charts),
+        }
+    }
+
+    fn scroll_by(&mut self, lines: isize, core: &Core) {
+        if self.view == View::Ledger {
+            let Some(session) = self.session(core) else { return };
+            let names = ledger::series(session);
+            let name = names.get(self.ledger.0 % names.len().max(1)).copied().unwrap_or_default();
+            let last = ledger::stages(session, name).len().saturating_sub(1);
+            self.ledger.1 = self.ledger.1.min(last).saturating_add_signed(lines).min(last);
+        } else {
+            self.scroll = self.scroll.saturating_add_signed(lines as i16);
+        }
+    }
+
     pub(super) fn draw(&self, frame: &mut Frame<'_>, area: Rect, core: &Core) {
         let Some(session) = self.session(core) else {
             frame.render_widget(Line::raw(core.lang.pick("  starting…", "  正在启动……")), area);
             return;
         };
-        let predictions = prediction_lines(session, core);
+        // The view that tells everything about the predictions needs no summary of them below.
+        let predictions = match self.view {
+            View::Reconcile => Vec::new(),
+            _ => prediction_lines(session, area.width, core),
+        };
         let below = (predictions.len() as u16).min(area.height / 3);
         let [head, body, foot] =
             Layout::vertical([Constraint::Length(2), Constraint::Min(3), Constraint::Length(below)])
@@ -142,8 +210,8 @@ impl Run {
         // A table needs the width that a narrow terminal would give to the panel.
         let share = match (body.width < 100, self.view) {
             (true, View::Chart) => 52,
-            (true, View::Table | View::Log) => 100,
-            (false, _) => 56,
+            (true, _) | (false, View::Reconcile | View::Ledger | View::Walk) => 100,
+            (false, View::Chart | View::Table | View::Log) => 56,
         };
         let [left, right] =
             Layout::horizontal([Constraint::Percentage(share), Constraint::Percentage(100 - share)])
@@ -176,7 +244,12 @@ impl Run {
             let text = format!("  {} · LibTorch {}{cudnn}", hello.device.name, hello.libtorch);
             first.push(Span::styled(text, theme.style(Role::Dim)));
         }
-        let second = status_line(session, core);
+        let mut second = status_line(session, core);
+        second.push_span(Span::styled("   ", theme.style(Role::Dim)));
+        for view in View::of(Some(session)) {
+            let style = if view == self.view { SELECTED } else { theme.style(Role::Dim) };
+            second.push_span(Span::styled(format!(" {} ", view.name(core)), style));
+        }
         frame.render_widget(Line::from(first), Rect { height: 1, ..area });
         if area.height > 1 {
             frame.render_widget(second, Rect { y: area.y + 1, height: 1, ..area });
@@ -190,7 +263,21 @@ impl Run {
                 let Some(spec) = lab.charts.get(self.chart) else { return };
                 let none = Curves::default();
                 let curves = session.charts.get(&spec.metric).unwrap_or(&none);
-                plot::draw(frame, area, core, spec, curves);
+                let params = session.header.as_ref().map(|h| &h.request.params);
+                let mut references = params.map(|p| lab.references(p)).unwrap_or_default();
+                references.retain(|r| r.metric == spec.metric);
+                plot::draw(frame, area, core, spec, curves, &references);
+            }
+            View::Reconcile => {
+                let text = Paragraph::new(reconcile::lines(session, core)).wrap(Wrap { trim: false });
+                frame.render_widget(text.scroll((self.scroll, 0)), area);
+            }
+            View::Ledger => ledger::draw(frame, area, core, session, self.ledger),
+            View::Walk => {
+                let Some(step) = session.walk.get(self.step % session.walk.len().max(1)) else { return };
+                let lines = walk::lines(step, usize::from(area.width), core);
+                let text = Paragraph::new(lines).wrap(Wrap { trim: false });
+                frame.render_widget(text.scroll((self.scroll, 0)), area);
             }
             View::Table => {
                 let lines = table_lines(lab, session, self.chart, core);
@@ -255,7 +342,11 @@ impl Recording {
 fn replay_of(core: &Core) -> Outcome {
     let run = core.active.as_ref().and_then(|s| s.header.as_ref()).map(|h| &h.run);
     match core.runs.iter().find(|r| Some(&r.header.run) == run && !core.running()) {
-        Some(listed) => Outcome::effect(Effect::LoadRun { place: listed.place.clone(), play: true }),
+        Some(listed) => Outcome::effect(Effect::LoadRun {
+            place: listed.place.clone(),
+            play: true,
+            predictions: Predictions::new(),
+        }),
         None => Outcome::refuse(core.lang.pick("it can be replayed when it has ended", "结束之后才能回放")),
     }
 }

@@ -170,11 +170,14 @@ fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Re
     session.apply(header);
     // A reader that went away must not end the run: it is being recorded.
     let mut printing = true;
-    for event in rx {
+    // After the worker's end readings go on until its memory is back on the device.
+    while !session.settled() {
+        let event =
+            if session.exited.is_some() { rx.recv_timeout(LAST_READINGS).ok() } else { rx.recv().ok() };
+        let Some(event) = event else { break };
         if let LabEvent::Worker(Event::Hello(hello)) = &event {
             sampler.set_worker_pid(Some(hello.pid));
         }
-        let last = matches!(event, LabEvent::Exited(_));
         if let Some(file) = &mut writer
             && let Err(error) = file.write(&event)
         {
@@ -183,9 +186,6 @@ fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Re
         }
         printing = printing && printer.print(&event).is_ok();
         session.apply(event);
-        if last {
-            break;
-        }
     }
     let Some(record) = Record::of(&session) else { bail!("the run has no header") };
     if let Some(writer) = writer {
@@ -197,6 +197,9 @@ fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Re
     let done = matches!(session.status, Status::Completed | Status::Stopped);
     Ok(ExitCode::from(u8::from(!done || session.checks.iter().any(|c| !c.passed))))
 }
+
+/// A driver that stops answering must not keep an ended run open.
+const LAST_READINGS: Duration = Duration::from_secs(3);
 
 fn predictions(lab: &LabSpec, given: &[(String, String)]) -> anyhow::Result<Predictions> {
     given

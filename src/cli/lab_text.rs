@@ -3,15 +3,16 @@
 use std::fmt::Write as _;
 
 use infralab_labs::LabSpec;
-use infralab_labs::protocol::Event;
+use infralab_labs::protocol::{Event, Ledger, Text, WalkStep};
 use infralab_labs::spec::Size;
 use serde_json::json;
 
 use super::out;
+use crate::lab::record::PredictionResult;
 use crate::lab::session::Status;
 use crate::lab::{LabEvent, LabSession, Record};
 use crate::lang::Lang;
-use crate::units::{digits, quantity, seconds};
+use crate::units::{binary_bytes, digits, quantity, seconds, signed, signed_bytes};
 
 /// A lab as an object.
 pub(super) fn object(lab: &LabSpec) -> serde_json::Value {
@@ -33,8 +34,14 @@ pub(super) fn text(lab: &LabSpec, lang: Lang) -> String {
     let mut text = format!("{}  ({})\n\n", lang.pick(&lab.title.en, &lab.title.zh), lab.id);
     let _ = writeln!(text, "{}\n", lang.pick(&lab.question.en, &lab.question.zh));
     let _ = writeln!(text, "{}\n", lang.pick(&lab.closed_form.en, &lab.closed_form.zh).trim());
-    let _ =
-        writeln!(text, "{}", lang.pick("Predictions (--predict NAME=VALUE)", "预测（--predict NAME=VALUE）"));
+    let _ = writeln!(
+        text,
+        "{}",
+        lang.pick(
+            "Predictions (--predict NAME=VALUE[:LOW..HIGH][:below|about|above])",
+            "预测（--predict NAME=数值[:下限..上限][:below|about|above]）"
+        )
+    );
     for p in &lab.predictions {
         let _ =
             writeln!(text, "  {:<22} {:<8} {}", p.name, p.unit, lang.pick(&p.question.en, &p.question.zh));
@@ -85,7 +92,11 @@ impl Printer {
     fn line(&self, event: &LabEvent) -> Option<String> {
         let lang = self.lang;
         Some(match event {
-            LabEvent::Header(h) => format!("{} {} ({})", h.request.lab, h.request.size.name(), h.run),
+            LabEvent::Header(h) => {
+                let warn = |t: &Text| format!("\n  ! {}", lang.pick(&t.en, &t.zh));
+                let disturbed: String = h.disturbances.iter().map(warn).collect();
+                format!("{} {} ({}){disturbed}", h.request.lab, h.request.size.name(), h.run)
+            }
             LabEvent::Log { line } => format!("  | {line}"),
             LabEvent::Worker(Event::Hello(h)) => {
                 let cudnn = h.cudnn.as_ref().map(|v| format!(", cuDNN {v}")).unwrap_or_default();
@@ -108,6 +119,8 @@ impl Printer {
                     c.reference
                 )
             }
+            LabEvent::Worker(Event::Ledger(ledger)) => ledger_text(ledger, lang),
+            LabEvent::Worker(Event::Walk(step)) => walk_text(step, lang),
             LabEvent::Worker(Event::Wall(w)) => format!("  ▌ {}", lang.pick(&w.text.en, &w.text.zh)),
             LabEvent::Worker(Event::Note { text, .. }) => format!("  · {}", lang.pick(&text.en, &text.zh)),
             _ => return None,
@@ -138,26 +151,122 @@ pub(super) fn record_text(record: &Record, lang: Lang) -> String {
         let why = value.missing.as_ref().map(|m| format!("  {m}")).unwrap_or_default();
         let _ = writeln!(text, "  {name:<34} {}{why}", quantity(value.value, &value.unit));
     }
-    let _ = writeln!(
-        text,
-        "{}",
-        lang.pick(
-            "  prediction              unit      predicted  closed form     measured  unexplained",
-            "  prediction              unit       预测        闭式公式         实测       未解释"
-        )
+    let head = lang.pick(
+        ["prediction", "unit", "predicted", "closed form", "measured", "unexplained"],
+        ["预测项", "单位", "预测", "闭式公式", "实测", "未解释"],
     );
+    let _ = writeln!(text, "{}", columns(&head.map(str::to_owned)));
     for p in &record.predictions {
         let cell = |v: Option<f64>| v.map_or("-".to_owned(), digits);
-        let _ = writeln!(
-            text,
-            "  {:<23} {:<6} {:>12} {:>12} {:>12} {:>12}",
-            p.name,
-            p.unit,
+        let cells = [
+            p.name.clone(),
+            p.unit.clone(),
             cell(p.predicted),
             cell(p.closed_form),
             p.measured.map_or("N/A".to_owned(), digits),
-            cell(p.residual),
+            p.unexplained.map_or("-".to_owned(), signed),
+        ];
+        let _ = writeln!(text, "{}", columns(&cells));
+        if let Some(judgement) = judgement(p, lang) {
+            let _ = writeln!(text, "    {judgement}");
+        }
+        for part in &p.residual_parts {
+            let name = lang.pick(&part.name.en, &part.name.zh);
+            let _ = writeln!(text, "    {} {} {name}", signed(part.value), p.unit);
+        }
+    }
+    if let Some(memory) = &record.env.memory_return {
+        let (before, after) =
+            (binary_bytes(memory.before_bytes as f64), binary_bytes(memory.after_bytes as f64));
+        let _ = writeln!(
+            text,
+            "  {}",
+            lang.pick(
+                format!(
+                    "device memory: {before} before, {after} {:.1} s after the worker's end",
+                    memory.after_ms / 1e3
+                ),
+                format!("设备显存：运行前 {before}，实验进程结束 {:.1} 秒后 {after}", memory.after_ms / 1e3),
+            )
         );
     }
     text.trim_end().to_owned()
+}
+
+/// How a prediction fared, in words; `None` where there is nothing to judge.
+fn judgement(p: &PredictionResult, lang: Lang) -> Option<String> {
+    let error = p.log_error?;
+    let mut words = vec![format!("|ln(pred/meas)| {error:.3} (×{:.2})", error.exp())];
+    let held = |held: bool| {
+        if held { lang.pick("held", "命中") } else { lang.pick("missed", "未中") }
+    };
+    if let (Some((low, high)), Some(in_it)) = (p.interval, p.interval_held) {
+        words.push(format!("80 % {}..{}: {}", digits(low), digits(high), held(in_it)));
+    }
+    if let (Some(side), Some(right)) = (p.side, p.side_held) {
+        words.push(format!("{}: {}", side.word(), held(right)));
+    }
+    Some(words.join(" · "))
+}
+
+fn columns(cells: &[String; 6]) -> String {
+    use unicode_width::UnicodeWidthStr;
+    const WIDTHS: [usize; 6] = [26, 8, 12, 12, 12, 12];
+    let mut line = " ".to_owned();
+    for (i, (cell, width)) in cells.iter().zip(WIDTHS).enumerate() {
+        let padding = " ".repeat(width.saturating_sub(cell.width()));
+        let (before, after) = if i < 2 { ("", padding.as_str()) } else { (padding.as_str(), "") };
+        line.extend([" ", before, cell, after]);
+    }
+    line.trim_end().to_owned()
+}
+
+/// A ledger as one line a named item.
+fn ledger_text(ledger: &Ledger, lang: Lang) -> String {
+    let bytes = |b: u64| binary_bytes(b as f64);
+    let mut text = format!(
+        "  {} · {}: {} {}, {:.1} % {}",
+        ledger.series,
+        lang.pick(&ledger.title.en, &ledger.title.zh),
+        lang.pick("allocated", "已分配"),
+        bytes(ledger.allocated_bytes),
+        ledger.named_share() * 100.0,
+        lang.pick("named", "已具名"),
+    );
+    for item in &ledger.items {
+        let name = lang.pick(&item.name.en, &item.name.zh);
+        let _ = write!(text, "\n      {:>12}  {name}  ({})", bytes(item.bytes), item.recipe);
+    }
+    let unexplained = signed_bytes(ledger.unexplained_bytes() as f64);
+    let _ = write!(text, "\n      {unexplained:>12}  {}", lang.pick("unexplained", "未解释"));
+    text
+}
+
+/// A step with its result; the operands were results of steps before.
+fn walk_text(step: &WalkStep, lang: Lang) -> String {
+    let mut text = format!(
+        "\n  {}/{} {}   {}\n    {}",
+        step.index + 1,
+        step.total,
+        lang.pick(&step.title.en, &step.title.zh),
+        step.formula,
+        lang.pick(&step.explanation.en, &step.explanation.zh)
+    );
+    if let Some(matrix) = step.matrices.last() {
+        let _ = write!(text, "\n    {} =", matrix.name);
+        for row in &matrix.rows {
+            let cells = row.iter().map(|v| v.map_or("-inf".to_owned(), digits));
+            text.push_str("\n      ");
+            cells.for_each(|cell| text.extend([" ".repeat(10_usize.saturating_sub(cell.len())), cell]));
+        }
+    }
+    if let Some(check) = &step.check {
+        let word = if check.passed() { "ok" } else { "FAILED" };
+        let _ = write!(
+            text,
+            "\n    {word}: {:.1e} ≤ {:.0e} ({})",
+            check.max_abs_error, check.tolerance, check.reference
+        );
+    }
+    text
 }

@@ -9,7 +9,7 @@ use infralab_labs::spec::{ClosedForm, Params, PredictionSpec};
 use serde::{Deserialize, Serialize};
 
 use super::prediction::{Prediction, Side};
-use super::session::{LabSession, Status};
+use super::session::{LabSession, MemoryReturn, Status};
 
 /// A finished run in one object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -96,7 +96,10 @@ pub struct Env {
     pub cpu: Option<String>,
     /// Threads that LibTorch used on the CPU.
     pub cpu_threads: Option<u32>,
-    /// SM clock at the end of the run, MHz; device 0.
+    /// Whether device memory came back after the worker's end; `None` on the CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_return: Option<MemoryReturn>,
+    /// SM clock in the last reading before the worker's end, MHz.
     pub sm_clock_mhz: Option<u32>,
     /// What on the machine disturbed the times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -120,7 +123,9 @@ impl Record {
             Status::Failed(failure) => ("failed", Some(failure.clone())),
             Status::Starting | Status::Running | Status::CutOff => ("cut off", None),
         };
-        let last_gpu = session.snapshots.iter().rev().find_map(|s| s.gpus.first());
+        let ended = session.exited.as_ref().map_or(u64::MAX, |e| e.mono_ns);
+        let mut during = session.snapshots.iter().rev().filter(|s| s.mono_ns <= ended);
+        let last_gpu = during.find_map(|s| s.gpus.get(session.gpu().unwrap_or(0)));
         Some(Self {
             run: header.run.clone(),
             lab: header.request.lab.clone(),
@@ -137,6 +142,7 @@ impl Record {
                 driver: header.machine.driver.clone(),
                 cpu: header.machine.cpu.clone(),
                 cpu_threads: hello.map(|h| h.cpu_threads),
+                memory_return: session.memory_return(),
                 sm_clock_mhz: last_gpu.and_then(|g| g.sm_clock_mhz),
                 disturbances: header.disturbances.clone(),
                 seed: header.request.seed,

@@ -26,8 +26,6 @@ const QUIET_HZ: f64 = 0.5;
 const PANEL_HZ: f64 = 2.0;
 /// Samples a second while a lab runs.
 const RUN_HZ: f64 = 10.0;
-/// How long readings go on into an ended run, to see device memory come back: 3 s.
-const AFTERGLOW_NS: u64 = 3_000_000_000;
 
 /// What every screen sees.
 #[derive(Debug)]
@@ -81,6 +79,8 @@ pub(super) struct App {
     tab: Tab,
     stacks: HashMap<Tab, Vec<Screen>>,
     sampling_hz: f64,
+    /// The run in [`Core::active`] has no closing record yet.
+    unfinished: bool,
 }
 
 impl App {
@@ -109,6 +109,7 @@ impl App {
             tab: Tab::Home,
             stacks: HashMap::new(),
             sampling_hz: PANEL_HZ,
+            unfinished: false,
         };
         app.go(Tab::Home);
         app
@@ -117,6 +118,10 @@ impl App {
     /// Takes in one message.
     pub(super) fn update(&mut self, msg: Msg) -> Vec<Effect> {
         let mut effects = self.take(msg);
+        if effects.iter().any(|e| matches!(e, Effect::StartLab { .. })) {
+            // The run before may still be waiting to see its memory come back.
+            effects.splice(0..0, self.finish_run());
+        }
         let wanted = self.wanted_hz();
         if (wanted - self.sampling_hz).abs() > f64::EPSILON {
             self.sampling_hz = wanted;
@@ -155,7 +160,7 @@ impl App {
                 self.lay_out_all();
             }
             Msg::Machine(machine) => self.core.machine = *machine,
-            Msg::Snapshot(snapshot) => self.snapshot(*snapshot),
+            Msg::Snapshot(snapshot) => return self.snapshot(*snapshot),
             Msg::Lab(event) => return self.lab(*event),
             Msg::Tick(now_ns) => {
                 self.core.now_ns = now_ns;
@@ -294,37 +299,41 @@ impl App {
         self.lay_out_all();
     }
 
-    fn snapshot(&mut self, snapshot: Snapshot) {
+    fn snapshot(&mut self, snapshot: Snapshot) -> Vec<Effect> {
         self.core.now_ns = self.core.now_ns.max(snapshot.mono_ns);
-        if let Some(session) = &mut self.core.active {
-            let over = session.exited.as_ref().is_some_and(|e| snapshot.mono_ns > e.mono_ns + AFTERGLOW_NS);
-            if !over {
-                session.apply(LabEvent::Snapshot(snapshot.clone()));
-            }
+        if let Some(session) = self.core.active.as_mut().filter(|s| !s.settled()) {
+            session.apply(LabEvent::Snapshot(snapshot.clone()));
         }
         if self.core.live.len() == LIVE_SNAPSHOTS {
             self.core.live.pop_front();
         }
         self.core.live.push_back(snapshot);
         self.dirty |= self.screen().shows_readings();
+        let settled = self.core.active.as_ref().is_some_and(LabSession::settled);
+        if settled { self.finish_run() } else { Vec::new() }
+    }
+
+    /// The closing record of a run that ended and has none yet.
+    pub(super) fn finish_run(&mut self) -> Vec<Effect> {
+        let ended = self.core.active.as_ref().filter(|s| s.exited.is_some() && self.unfinished);
+        let Some(record) = ended.and_then(Record::of) else { return Vec::new() };
+        self.unfinished = false;
+        vec![Effect::FinishRun(Box::new(record))]
     }
 
     fn lab(&mut self, event: LabEvent) -> Vec<Effect> {
         self.dirty = true;
         if let LabEvent::Header(_) = event {
             self.core.active = Some(LabSession::default());
+            self.unfinished = true;
         }
         let Some(session) = &mut self.core.active else { return Vec::new() };
-        let exited = matches!(event, LabEvent::Exited(_));
         session.apply(event);
-        match Record::of(session).filter(|_| exited) {
-            Some(record) => vec![Effect::FinishRun(Box::new(record))],
-            None => Vec::new(),
-        }
+        if session.settled() { self.finish_run() } else { Vec::new() }
     }
 
     fn wanted_hz(&self) -> f64 {
-        if self.core.running() {
+        if self.core.running() || self.unfinished {
             RUN_HZ
         } else if self.screen().shows_readings() {
             PANEL_HZ

@@ -134,5 +134,8 @@ async fn async_run(options: Options) -> anyhow::Result<()> {
             outside.perform(effect, &mut screen);
         }
     }
+    for effect in app.finish_run() {
+        outside.perform(effect, &mut screen);
+    }
     Ok(())
 }

@@ -19,7 +19,7 @@ use super::{Exited, LabEvent, parse};
 /// A worker that has not said hello after this long is ended: LibTorch loads from a cold disk in well under it.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(90);
 /// Time between the polite request to stop and the kill.
-pub const STOP_GRACE: Duration = Duration::from_secs(3);
+pub const STOP_GRACE: Duration = Duration::from_secs(2);
 /// A longer line is cut; no event is near this size.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 /// Of what is printed beside the protocol, so much is kept per stream.

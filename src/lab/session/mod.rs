@@ -8,6 +8,8 @@ use infralab_labs::protocol::{
     Text, WalkStep, Wall,
 };
 
+use serde::{Deserialize, Serialize};
+
 use super::{Exited, Header, LabEvent, Record};
 use crate::telemetry::Snapshot;
 
@@ -15,6 +17,29 @@ use crate::telemetry::Snapshot;
 const MAX_LOG_LINES: usize = 500;
 /// Snapshots kept for the screen; when full, every second one goes.
 const MAX_SNAPSHOTS: usize = 8192;
+
+/// How long device memory may take to come back after the worker's end: 3 s.
+const MEMORY_RETURN_NS: u64 = 3_000_000_000;
+/// Other processes come and go; this much more than before still counts as given back: 64 MiB.
+const MEMORY_SLACK_BYTES: u64 = 64 << 20;
+
+/// Device memory before a run and after it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MemoryReturn {
+    /// In use on the device in the first reading, by every process.
+    pub before_bytes: u64,
+    /// In use on the device in the newest reading after the worker's end.
+    pub after_bytes: u64,
+    /// That reading came so long after the worker's end.
+    pub after_ms: f64,
+}
+
+impl MemoryReturn {
+    /// Whether the device holds no more than before.
+    pub fn is_back(&self) -> bool {
+        self.after_bytes <= self.before_bytes + MEMORY_SLACK_BYTES
+    }
+}
 
 /// Where a run is.
 #[derive(Debug, Clone, PartialEq)]
@@ -169,14 +194,32 @@ impl LabSession {
         self.spans.iter().rev().find(|s| s.end_ns.is_none())
     }
 
-    /// Device memory in use on one GPU before the lab and in the newest reading after the worker ended; `None` while
-    /// it runs or where nothing was read.
-    pub fn memory_before_and_after(&self, gpu: usize) -> Option<(u64, u64)> {
-        let ended = self.exited.as_ref()?.mono_ns;
+    /// Position among the snapshots' GPUs of the one that the lab runs on; `None` on the CPU, or before the hello.
+    pub fn gpu(&self) -> Option<usize> {
+        let device = &self.hello.as_ref()?.device;
+        let index = device.index? as usize;
+        let uuid = device.uuid.as_deref();
+        let gpus = &self.header.as_ref()?.machine.gpus;
+        uuid.and_then(|uuid| gpus.iter().position(|g| g.uuid.as_deref() == Some(uuid))).or(Some(index))
+    }
+
+    /// Device memory in use before the lab and in the newest reading after the worker ended; `None` while it runs, on
+    /// the CPU, or where nothing was read.
+    pub fn memory_return(&self) -> Option<MemoryReturn> {
+        let (gpu, ended) = (self.gpu()?, self.exited.as_ref()?.mono_ns);
         let used = |s: &Snapshot| s.gpus.get(gpu).and_then(|g| g.memory_used_bytes);
-        let before = self.snapshots.iter().find_map(used)?;
-        let after = self.snapshots.iter().rev().take_while(|s| s.mono_ns > ended).find_map(used)?;
-        Some((before, after))
+        let before_bytes = self.snapshots.iter().find_map(used)?;
+        let mut after = self.snapshots.iter().rev().take_while(|s| s.mono_ns > ended);
+        let (after_ns, after_bytes) = after.find_map(|s| Some((s.mono_ns, used(s)?)))?;
+        Some(MemoryReturn { before_bytes, after_bytes, after_ms: (after_ns - ended) as f64 / 1e6 })
+    }
+
+    /// Whether nothing more is worth waiting for: the worker is gone, and its memory is back or has had its time.
+    pub fn settled(&self) -> bool {
+        let Some(exited) = &self.exited else { return false };
+        self.gpu().is_none()
+            || self.memory_return().is_some_and(|m| m.is_back())
+            || self.now_ns >= exited.mono_ns + MEMORY_RETURN_NS
     }
 
     fn worker(&mut self, event: Event) {

@@ -83,3 +83,38 @@ fn snapshots_are_bounded_and_keep_their_ends() {
     assert_eq!(session.snapshots.last().map(|s| s.mono_ns), Some(3 * MAX_SNAPSHOTS as u64 - 1));
     assert!(session.snapshots.is_sorted_by_key(|s| s.mono_ns));
 }
+
+/// A run on the GPU with one reading of its memory a second: 10 s of running, then the exit.
+fn gpu_run(after_exit: &[u64]) -> LabSession {
+    let LabEvent::Worker(Event::Hello(mut greeting)) = hello(PROTOCOL_VERSION) else { unreachable!() };
+    greeting.device.kind = DeviceKind::Cuda;
+    greeting.device.index = Some(0);
+    let reading = |second: u64, used: u64| {
+        let gpu = crate::telemetry::GpuSnapshot { memory_used_bytes: Some(used), ..Default::default() };
+        LabEvent::Snapshot(Snapshot {
+            mono_ns: second * 1_000_000_000,
+            gpus: vec![gpu],
+            ..Snapshot::default()
+        })
+    };
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/runs/attention-tiny.jsonl");
+    let place = crate::lab::history::Place::File(fixture.into());
+    let header = crate::lab::history::load(&place).expect("the fixture run").swap_remove(0);
+    let mut events =
+        vec![header, reading(1, 1 << 30), LabEvent::Worker(Event::Hello(greeting)), reading(9, 9 << 30)];
+    events.push(LabEvent::Exited(Exited { code: Some(0), signal: None, mono_ns: 10_000_000_000 }));
+    events.extend(after_exit.iter().enumerate().map(|(i, used)| reading(11 + i as u64, *used)));
+    after(events)
+}
+
+#[test]
+fn a_run_on_a_gpu_is_settled_when_its_memory_is_back_or_has_had_its_time() {
+    assert!(!gpu_run(&[]).settled(), "nothing was read since");
+    assert!(!gpu_run(&[9 << 30]).settled(), "still held");
+    let back = gpu_run(&[9 << 30, (1 << 30) + 1]);
+    let memory = back.memory_return().expect("read");
+    assert!(back.settled() && memory.is_back());
+    assert_eq!((memory.before_bytes, memory.after_ms), (1 << 30, 2000.0));
+    let kept = gpu_run(&[9 << 30, 9 << 30, 9 << 30]);
+    assert!(kept.settled() && !kept.memory_return().expect("read").is_back());
+}

@@ -378,13 +378,15 @@ fn status_line(session: &LabSession, core: &Core) -> Line<'static> {
     if session.header.as_ref().is_some_and(|h| h.predictions.is_empty()) {
         spans.push(Span::styled(lang.pick("  without a prediction", "  没有预测"), theme.style(Role::Dim)));
     }
-    if let Some((before, after)) = session.memory_before_and_after(0) {
-        let (before, after) = (units::binary_bytes(before as f64), units::binary_bytes(after as f64));
+    if let Some(memory) = session.memory_return() {
+        let before = units::binary_bytes(memory.before_bytes as f64);
+        let after = units::binary_bytes(memory.after_bytes as f64);
+        let (glyph, role) = if memory.is_back() { ("✓", Role::Good) } else { ("!", Role::Warn) };
         let text = lang.pick(
-            format!("  GPU memory {before} before, {after} after"),
-            format!("  显存：运行前 {before}，结束后 {after}"),
+            format!("  {glyph} GPU memory {before} before, {after} after"),
+            format!("  {glyph} 显存：运行前 {before}，结束后 {after}"),
         );
-        spans.push(Span::styled(text, theme.style(Role::Dim)));
+        spans.push(Span::styled(text, theme.style(role)));
     }
     Line::from(spans)
 }

@@ -99,9 +99,15 @@ fn gpu_run(after_exit: &[u64]) -> LabSession {
     };
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/runs/attention-tiny.jsonl");
     let place = crate::lab::history::Place::File(fixture.into());
-    let header = crate::lab::history::load(&place).expect("the fixture run").swap_remove(0);
-    let mut events =
-        vec![header, reading(1, 1 << 30), LabEvent::Worker(Event::Hello(greeting)), reading(9, 9 << 30)];
+    let first = crate::lab::history::load(&place).expect("the fixture run").swap_remove(0);
+    let LabEvent::Header(mut header) = first else { panic!("a run begins with its header") };
+    header.mono_ns = 0;
+    let mut events = vec![
+        LabEvent::Header(header),
+        reading(1, 1 << 30),
+        LabEvent::Worker(Event::Hello(greeting)),
+        reading(9, 9 << 30),
+    ];
     events.push(LabEvent::Exited(Exited { code: Some(0), signal: None, mono_ns: 10_000_000_000 }));
     events.extend(after_exit.iter().enumerate().map(|(i, used)| reading(11 + i as u64, *used)));
     after(events)

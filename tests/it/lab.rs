@@ -153,3 +153,51 @@ fn a_lab_that_runs_while_one_quits_is_stopped_and_recorded() {
     let last: Value = serde_json::from_str(text.lines().next_back().expect("lines")).expect("object");
     assert_eq!((&last["type"], &last["outcome"]), (&Value::from("record"), &Value::from("stopped")));
 }
+
+#[test]
+fn ten_starts_and_stops_leave_no_descriptor_no_thread_and_no_process() {
+    let data = tempfile::tempdir().expect("dir");
+    // A child of its own, as data loaders are, and no answer to the polite stop but the end of the pipe.
+    let body = format!(
+        "sleep 1000 & echo '{HELLO}'; read run; read stop; echo '{{\"type\":\"done\",\"stopped\":true,\"mono_ns\":2}}'"
+    );
+    let worker = script(data.path(), &body);
+    let path = data.path().to_str().expect("UTF-8");
+    let mut terminal =
+        Terminal::start(PROGRAM, &["--data", path], Some((100, 30)), &[("INFRALAB_WORKER", &worker)]);
+    terminal.wait_for("Next to read");
+    terminal.wait_for("worker");
+    terminal.send("5\r");
+    terminal.wait_for("Predict");
+    let count =
+        |what: &str, pid: u32| std::fs::read_dir(format!("/proc/{pid}/{what}")).expect("/proc").count();
+    let mut after_first = None;
+    for _ in 0..10 {
+        terminal.send("\x1b[15~");
+        terminal.wait_for("● running");
+        terminal.send("\x1b[17~");
+        terminal.wait_for("■ stopped");
+        terminal.send("\x1b");
+        terminal.wait_for("Predict");
+        // Threads of the run end right after its last event; they may not have by now.
+        let pid = terminal.pid();
+        let (fds, tasks) = *after_first.get_or_insert_with(|| (count("fd", pid), count("task", pid)));
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while count("fd", pid) > fds || count("task", pid) > tasks {
+            assert!(std::time::Instant::now() < end, "{fds} descriptors and {tasks} threads have grown");
+            std::thread::yield_now();
+        }
+    }
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", terminal.pid()));
+    assert_eq!(children.unwrap_or_default().trim(), "", "no worker is left");
+    terminal.send("\x1b[21~");
+    assert!(terminal.exit().success());
+    assert_eq!(
+        std::fs::read_dir(data.path().join("runs"))
+            .expect("runs")
+            .flatten()
+            .filter(|e| e.path().extension().is_some())
+            .count(),
+        10
+    );
+}

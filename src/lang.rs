@@ -65,7 +65,7 @@ impl std::str::FromStr for Lang {
 }
 
 /// The same thing in both languages.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Both<T> {
     /// English.
     pub en: T,

@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod calc;
 mod check;
 mod doctor;
 mod engine;
@@ -52,6 +53,8 @@ enum Command {
     /// List, show or mark terms
     #[command(subcommand)]
     Glossary(glossary::GlossaryCommand),
+    /// Closed forms as calculators: memory, time, FLOPs, failures
+    Calc(calc::CalcArgs),
     /// List, show or run labs
     #[command(subcommand)]
     Lab(lab::LabCommand),
@@ -116,6 +119,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Search(args)) => search::run(&args, &library(), lang)?,
         Some(Command::Note(command)) => note::run(command, &library(), lang)?,
         Some(Command::Glossary(command)) => glossary::run(&command, &library(), &paths()?, lang)?,
+        Some(Command::Calc(args)) => calc::run(&args, lang)?,
         Some(Command::Lab(command)) => lab::run(command, paths, lang)?,
         Some(Command::Run(command)) => run::run(&command, &paths()?)?,
         Some(Command::Gpu(args)) => gpu::run(&args)?,

@@ -70,7 +70,8 @@ fn billions(value: f64) -> String {
 }
 
 fn scaled(value: f64, unit: &str) -> String {
-    let steps = [(1e24, "Y"), (1e21, "Z"), (1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let steps =
+        [(1e24, "Y"), (1e21, "Z"), (1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
     let found = steps.into_iter().find(|(size, _)| value.abs() >= *size);
     let (size, prefix) = found.unwrap_or((1.0, ""));
     format!("{} {prefix}{unit}", trimmed(value / size))

@@ -31,7 +31,7 @@ pub(in crate::tui) fn draw(
 ) {
     let theme = core.theme;
     let legend_lines = legend(core, curves, references);
-    let legend_height = legend_rows(&legend_lines, area.width).min(area.height / 3).max(1);
+    let legend_height = legend_rows(&legend_lines, area.width).min(area.height / 4).max(1);
     let [title, body, x_row, legend] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Min(2),
@@ -115,33 +115,49 @@ pub(in crate::tui) fn draw(
     frame.render_widget(text.style(theme.style(Role::Dim)), legend);
 }
 
-/// How to read the lines, the formulas with what they leave unexplained, and who published the dots.
+/// How to read the lines, what the formulas leave unexplained, the formulas, and who published the dots; the most
+/// important first, since a low screen cuts the rest.
 fn legend(core: &Core, curves: &Curves, references: &[Reference]) -> Vec<Line<'static>> {
     let lang = core.lang;
-    let mut lines = Vec::new();
-    if curves.expected.is_empty() {
+    if curves.expected.is_empty() && references.is_empty() {
         let text = lang.pick("line: measured · no closed form for this one", "实线：实测 · 此图没有闭式公式");
-        lines.push(Line::raw(text.to_owned()));
-    } else {
+        return vec![Line::raw(text.to_owned())];
+    }
+    let mut lines = Vec::new();
+    if !curves.expected.is_empty() {
         let text = lang.pick("line: measured · dashed: closed form", "实线：实测 · 虚线：闭式公式");
-        lines.push(Line::raw(text.to_owned()));
+        lines.push(Line::raw(format!("{text}{}", residuals(core, curves))));
     }
+    // Series that share a formula share its line.
+    let mut formulas: Vec<(&str, Vec<&str>)> = Vec::new();
     for (series, points) in &curves.expected {
-        let Some(last) = points.last() else { continue };
-        let rest = residual(curves, series).map(|(x, rest, unit)| {
-            let at = digits(x);
-            lang.pick(
-                format!(" · unexplained at {at}: {} {unit}", signed(rest)),
-                format!(" · 在 {at} 处未解释 {} {unit}", signed(rest)),
-            )
-        });
-        lines.push(Line::raw(format!("{series}: {}{}", last.formula, rest.unwrap_or_default())));
+        let Some(formula) = points.last().map(|e| e.formula.as_str()) else { continue };
+        match formulas.iter_mut().find(|(known, _)| *known == formula) {
+            Some((_, names)) => names.push(series),
+            None => formulas.push((formula, vec![series])),
+        }
     }
+    lines.extend(
+        formulas.iter().map(|(formula, names)| Line::raw(format!("{}: {formula}", names.join(", ")))),
+    );
     for reference in references {
         let dots = lang.pick("dots, published", "点：公开数据");
         lines.push(Line::raw(format!("{dots}: {} ({})", reference.name, reference.source)));
     }
     lines
+}
+
+/// What the closed forms leave unexplained, curve by curve, each at its largest x.
+fn residuals(core: &Core, curves: &Curves) -> String {
+    let rests = curves.expected.keys().filter_map(|series| {
+        let (x, rest, unit) = residual(curves, series)?;
+        Some(format!("{series} {} {unit} ({})", signed(rest), digits(x)))
+    });
+    let rests: Vec<String> = rests.collect();
+    if rests.is_empty() {
+        return String::new();
+    }
+    format!(" · {} {}", core.lang.pick("unexplained:", "未解释："), rests.join(", "))
 }
 
 /// Rows that the legend takes when it wraps.

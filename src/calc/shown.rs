@@ -128,7 +128,7 @@ mod tests {
             assert_eq!(told(Some(value), unit), text);
         }
         assert_eq!(told(None, "s"), "N/A");
-        assert_eq!(grouped(-1234567.0), "-1,234,567");
+        assert_eq!(grouped(-1_234_567.0), "-1,234,567");
         assert_eq!(formula_number(131_072.0, "B/token"), "131072 B");
     }
 }

@@ -206,7 +206,7 @@ impl Lab {
                 lines.cursor = self.form.typing().then(|| start + 1 + self.cursor(row));
             }
             // The cells of one prediction share a line.
-            if !matches!(row, Row::Prediction(_, Cell::Value | Cell::Low | Cell::High)) {
+            if self.form.ends_line(row) {
                 lines.text.push(Line::from(std::mem::take(&mut spans)));
             }
         }

@@ -2,7 +2,7 @@
 
 use crossterm::event::{Event, KeyEvent};
 use infralab_labs::LabSpec;
-use infralab_labs::protocol::{DeviceChoice, RunRequest};
+use infralab_labs::protocol::{DeviceChoice, DeviceKind, RunRequest};
 use infralab_labs::spec::{Params, Size};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
@@ -109,8 +109,8 @@ impl Form {
 
     /// Every row, in the order of the screen.
     pub(super) fn rows(&self) -> Vec<Row> {
-        let predictions =
-            (0..self.answers.len()).flat_map(|i| Cell::ALL.map(|cell| Row::Prediction(i, cell)));
+        let predictions = (0..self.answers.len())
+            .flat_map(|i| self.cells(i).iter().map(move |cell| Row::Prediction(i, *cell)));
         let params = (0..self.params.len()).map(Row::Param);
         [Row::Size, Row::Device]
             .into_iter()
@@ -118,6 +118,22 @@ impl Form {
             .chain([Row::Run, Row::Replay, Row::Guide])
             .chain(params)
             .collect()
+    }
+
+    /// The cells of a prediction; where there is no closed form there is no side of it.
+    pub(super) fn cells(&self, prediction: usize) -> &'static [Cell] {
+        let name = &self.spec.predictions[prediction].name;
+        let params = self.spec.params_for(self.size, &[]).unwrap_or_default();
+        let has_form = self.spec.closed_forms_on(DeviceKind::Cuda, &params).contains_key(name);
+        if has_form { &Cell::ALL } else { &Cell::ALL[..3] }
+    }
+
+    /// Whether the line of a row ends with it.
+    pub(super) fn ends_line(&self, row: Row) -> bool {
+        match row {
+            Row::Prediction(i, cell) => self.cells(i).last() == Some(&cell),
+            _ => true,
+        }
     }
 
     pub(super) fn at(&self) -> Row {
@@ -146,7 +162,12 @@ impl Form {
         };
         let lines: Vec<usize> = (0..rows.len())
             .filter(|i| match rows[*i] {
-                Row::Prediction(_, cell) => cell == column.unwrap_or(Cell::Value),
+                // The line that one leaves stays, whatever cells the next one has.
+                Row::Prediction(n, cell) => {
+                    let wanted = column.unwrap_or(Cell::Value);
+                    let here = self.cells(n);
+                    cell == if here.contains(&wanted) { wanted } else { here[here.len() - 1] }
+                }
                 _ => true,
             })
             .collect();
@@ -249,7 +270,9 @@ impl Form {
                 spec.parse(self.params[i].value()).err().map(|_| spec.accepted())
             }
             // An answer is judged as a whole; its fault stands behind its last cell.
-            Row::Prediction(i, Cell::Side) => self.answers[i].read().err().map(|fault| fault.to_string()),
+            Row::Prediction(i, _) if self.ends_line(row) => {
+                self.answers[i].read().err().map(|fault| fault.to_string())
+            }
             _ => None,
         }
     }

@@ -54,7 +54,9 @@ impl Dim {
             ),
             Self::Plain => text("a number: 3.12, 1e6", "数字：3.12、1e6"),
             Self::Share => text("a share: 0.92 or 92%", "比例：0.92 或 92%"),
-            Self::Bytes => text("memory: 80GB, 80GiB, 512MiB, 1000 (B)", "容量：80GB、80GiB、512MiB、1000（B）"),
+            Self::Bytes => {
+                text("memory: 80GB, 80GiB, 512MiB, 1000 (B)", "容量：80GB、80GiB、512MiB、1000（B）")
+            }
             Self::Element => text(
                 "bytes of an element: 2, 0.5, or fp32, bf16, fp16, fp8, int8, int4",
                 "每个元素的字节数：2、0.5，或 fp32、bf16、fp16、fp8、int8、int4",
@@ -138,11 +140,7 @@ impl Input {
     }
 
     /// A choice; the first is the default.
-    pub(crate) const fn choice(
-        name: &'static str,
-        choices: &'static [&'static str],
-        help: Text,
-    ) -> Self {
+    pub(crate) const fn choice(name: &'static str, choices: &'static [&'static str], help: Text) -> Self {
         Self {
             name,
             kind: Kind::Choice(choices),

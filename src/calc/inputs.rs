@@ -5,13 +5,17 @@ use super::tables::{GpuField, ModelField};
 use super::text;
 
 /// The model whose shape fills what is not given.
-const MODEL: Input = chooser("model", Kind::Model, "Llama-3-8B", text("model of the table, or none", "表中的模型，或 none"));
+const MODEL: Input =
+    chooser("model", Kind::Model, "Llama-3-8B", text("model of the table, or none", "表中的模型，或 none"));
 /// As [`MODEL`], where the shape is GPT-2's.
-const GPT2_MODEL: Input = chooser("model", Kind::Model, "GPT-2-124M", text("model of the table, or none", "表中的模型，或 none"));
+const GPT2_MODEL: Input =
+    chooser("model", Kind::Model, "GPT-2-124M", text("model of the table, or none", "表中的模型，或 none"));
 /// As [`MODEL`], where the cache is latent.
-const MLA_MODEL: Input = chooser("model", Kind::Model, "DeepSeek-V3", text("model of the table, or none", "表中的模型，或 none"));
+const MLA_MODEL: Input =
+    chooser("model", Kind::Model, "DeepSeek-V3", text("model of the table, or none", "表中的模型，或 none"));
 /// The GPU whose data sheet fills what is not given.
-const GPU: Input = chooser("gpu", Kind::Gpu, "H200-SXM", text("GPU of the table, or none", "表中的 GPU，或 none"));
+const GPU: Input =
+    chooser("gpu", Kind::Gpu, "H200-SXM", text("GPU of the table, or none", "表中的 GPU，或 none"));
 /// The element type whose peak is taken.
 const DTYPE: Input = Input::choice(
     "dtype",
@@ -38,7 +42,8 @@ pub(super) fn choosers(inputs: &[Input]) -> Vec<&'static Input> {
         inputs.iter().any(|i| matches!(i.fill, Some(Fill::Gpu(f)) if field.is_none_or(|wanted| wanted == f)))
     };
     // A special shape names the special model.
-    let mut chosen: Vec<&'static Input> = model.max_by_key(|m| m.default != MODEL.default).into_iter().collect();
+    let mut chosen: Vec<&'static Input> =
+        model.max_by_key(|m| m.default != MODEL.default).into_iter().collect();
     if of_gpu(None) {
         chosen.push(&GPU);
     }
@@ -51,22 +56,32 @@ pub(super) fn choosers(inputs: &[Input]) -> Vec<&'static Input> {
 /// Yes or no.
 pub(super) const YES_NO: &[&str] = &["no", "yes"];
 
-pub(super) const LAYERS: Input =
-    Input::number("L", Dim::Whole, "layer", text("layers", "层数")).within(1.0, 1e5).model(ModelField::Layers);
-pub(super) const HIDDEN: Input =
-    Input::number("h", Dim::Whole, "", text("hidden size", "隐藏维度")).within(1.0, 1e7).model(ModelField::Hidden);
+pub(super) const LAYERS: Input = Input::number("L", Dim::Whole, "layer", text("layers", "层数"))
+    .within(1.0, 1e5)
+    .model(ModelField::Layers);
+pub(super) const HIDDEN: Input = Input::number("h", Dim::Whole, "", text("hidden size", "隐藏维度"))
+    .within(1.0, 1e7)
+    .model(ModelField::Hidden);
 /// `n·d`, which is the hidden size in most models.
-pub(super) const WIDTH: Input =
-    Input::number("h", Dim::Whole, "", text("attention width, heads × head dimension", "注意力宽度：头数 × 头维度"))
-        .within(1.0, 1e7)
-        .model(ModelField::Width);
-pub(super) const HEADS: Input =
-    Input::number("n", Dim::Whole, "head", text("query heads", "query 头数")).within(1.0, 1e5).model(ModelField::Heads);
+pub(super) const WIDTH: Input = Input::number(
+    "h",
+    Dim::Whole,
+    "",
+    text("attention width, heads × head dimension", "注意力宽度：头数 × 头维度"),
+)
+.within(1.0, 1e7)
+.model(ModelField::Width);
+pub(super) const HEADS: Input = Input::number("n", Dim::Whole, "head", text("query heads", "query 头数"))
+    .within(1.0, 1e5)
+    .model(ModelField::Heads);
 pub(super) const KV_HEADS: Input = Input::number(
     "nkv",
     Dim::Whole,
     "head",
-    text("key/value heads: n is MHA, 1 is MQA, between is GQA", "KV 头数：等于 n 是 MHA，1 是 MQA，其间是 GQA"),
+    text(
+        "key/value heads: n is MHA, 1 is MQA, between is GQA",
+        "KV 头数：等于 n 是 MHA，1 是 MQA，其间是 GQA",
+    ),
 )
 .within(1.0, 1e5)
 .model(ModelField::KvHeads);
@@ -84,14 +99,21 @@ pub(super) const VOCAB: Input =
         .model(ModelField::Vocab);
 pub(super) const PARAMS: Input =
     Input::number("N", Dim::Whole, "param", text("parameters", "参数量")).model(ModelField::Params);
-pub(super) const BYTES: Input =
-    Input::number("bytes", Dim::Element, "", text("bytes of an element, or its type", "每个元素的字节数，或数据类型"))
-        .default("bf16");
+pub(super) const BYTES: Input = Input::number(
+    "bytes",
+    Dim::Element,
+    "",
+    text("bytes of an element, or its type", "每个元素的字节数，或数据类型"),
+)
+.default("bf16");
 pub(super) const KV_BYTES: Input = Input::number(
     "kv_bytes",
     Dim::Element,
     "",
-    text("bytes of an element of the KV cache; may differ from the weights'", "KV cache 每个元素的字节数，可与权重不同"),
+    text(
+        "bytes of an element of the KV cache; may differ from the weights'",
+        "KV cache 每个元素的字节数，可与权重不同",
+    ),
 )
 .default("bf16");
 /// Follows [`KV_BYTES`] in a list of inputs where it is to depend on it.
@@ -99,17 +121,25 @@ pub(super) const KV: Input =
     Input::number("kv", Dim::BytesPerToken, "", text("KV cache of a token", "每 token 的 KV cache"))
         .model(ModelField::KvPerToken);
 pub(super) const SEQUENCE: Input =
-    Input::number("s", Dim::Whole, "token", text("sequence length", "序列长度")).within(1.0, 1e9).default("8192");
-pub(super) const CONTEXT: Input =
-    Input::number("ctx", Dim::Whole, "token", text("tokens cached for each sequence", "每个序列已缓存的 token 数"))
-        .within(0.0, 1e9)
+    Input::number("s", Dim::Whole, "token", text("sequence length", "序列长度"))
+        .within(1.0, 1e9)
         .default("8192");
+pub(super) const CONTEXT: Input = Input::number(
+    "ctx",
+    Dim::Whole,
+    "token",
+    text("tokens cached for each sequence", "每个序列已缓存的 token 数"),
+)
+.within(0.0, 1e9)
+.default("8192");
 pub(super) const MICRO_BATCH: Input =
     Input::number("b", Dim::Whole, "", text("micro-batch", "micro-batch（每次前向的序列数）"))
         .within(1.0, 1e6)
         .default("1");
 pub(super) const BATCH: Input =
-    Input::number("B", Dim::Whole, "", text("sequences in the batch", "batch 中的序列数")).within(1.0, 1e6).default("16");
+    Input::number("B", Dim::Whole, "", text("sequences in the batch", "batch 中的序列数"))
+        .within(1.0, 1e6)
+        .default("16");
 pub(super) const RANKS: Input =
     Input::number("n", Dim::Whole, "rank", text("ranks", "rank 数")).within(1.0, 1e7).default("8");
 pub(super) const PEAK: Input =
@@ -117,11 +147,16 @@ pub(super) const PEAK: Input =
         .within(1.0, 1e25)
         .gpu(GpuField::Peak);
 pub(super) const BANDWIDTH: Input =
-    Input::number("bw", Dim::Bandwidth, "", text("memory bandwidth", "显存带宽")).within(1.0, 1e20).gpu(GpuField::Bandwidth);
-pub(super) const MEMORY: Input =
-    Input::number("mem", Dim::Bytes, "", text("memory of one GPU", "单卡显存")).within(1.0, 1e18).gpu(GpuField::Memory);
+    Input::number("bw", Dim::Bandwidth, "", text("memory bandwidth", "显存带宽"))
+        .within(1.0, 1e20)
+        .gpu(GpuField::Bandwidth);
+pub(super) const MEMORY: Input = Input::number("mem", Dim::Bytes, "", text("memory of one GPU", "单卡显存"))
+    .within(1.0, 1e18)
+    .gpu(GpuField::Memory);
 pub(super) const BLOCK: Input =
-    Input::number("block", Dim::Whole, "token", text("tokens a block", "每块的 token 数")).within(1.0, 1e6).default("16");
+    Input::number("block", Dim::Whole, "token", text("tokens a block", "每块的 token 数"))
+        .within(1.0, 1e6)
+        .default("16");
 
 /// A time above 0.
 pub(super) const fn time(name: &'static str, default: &'static str, help: super::Text) -> Input {

@@ -98,7 +98,6 @@ impl<'a> Values<'a> {
     pub(super) fn yes(&self, name: &str) -> bool {
         self.word(name) == "yes"
     }
-
 }
 
 /// What was chosen before the other inputs.
@@ -176,8 +175,10 @@ fn read(input: &Input, text: &str) -> Result<Value, Both<String>> {
     match input.kind {
         Kind::Number { .. } if input.optional && nothing => Ok(Value::Nothing),
         Kind::Number { dim, min, max } => {
-            let value = number::parse(text, dim, input.unit)
-                .map_err(|why| Both { en: format!("{}: {}", input.name, why.en), zh: format!("{}：{}", input.name, why.zh) })?;
+            let value = number::parse(text, dim, input.unit).map_err(|why| Both {
+                en: format!("{}: {}", input.name, why.en),
+                zh: format!("{}：{}", input.name, why.zh),
+            })?;
             if value < min || value > max {
                 return Err(out_of_bounds(input, text, min, max));
             }
@@ -208,7 +209,10 @@ fn out_of_bounds(input: &Input, text: &str, min: f64, max: f64) -> Both<String> 
         (format!("from {} to {}", of(min), of(max)), format!("{} 到 {}", of(min), of(max)))
     };
     let name = input.name;
-    Both { en: format!("{name}: `{text}` is out of bounds; {en}"), zh: format!("{name}：`{text}` 超出范围；{zh}") }
+    Both {
+        en: format!("{name}: `{text}` is out of bounds; {en}"),
+        zh: format!("{name}：`{text}` 超出范围；{zh}"),
+    }
 }
 
 fn unknown_word(input: &Input, text: &str, near: &[&str]) -> Both<String> {
@@ -219,11 +223,15 @@ fn unknown_word(input: &Input, text: &str, near: &[&str]) -> Both<String> {
     let text: String = text.chars().take(60).collect();
     match input.kind {
         Kind::Model => Both {
-            en: format!("model: no `{text}` in the table; there is {there}. Or model=none and the shape itself"),
+            en: format!(
+                "model: no `{text}` in the table; there is {there}. Or model=none and the shape itself"
+            ),
             zh: format!("model：表中没有 `{text}`；有 {there}。也可以写 model=none 并直接给出结构参数"),
         },
         Kind::Gpu => Both {
-            en: format!("gpu: no `{text}` in the table; there is {there}. Or gpu=none and its figures: peak=, bw=, mem="),
+            en: format!(
+                "gpu: no `{text}` in the table; there is {there}. Or gpu=none and its figures: peak=, bw=, mem="
+            ),
             zh: format!("gpu：表中没有 `{text}`；有 {there}。也可以写 gpu=none 并直接给出 peak=、bw=、mem="),
         },
         _ => Both {
@@ -291,7 +299,10 @@ fn no_figure(gpu: &Gpu, field: GpuField, dtype: &str, name: &str) -> Both<String
             zh: format!("表中没有 {gpu_name} 的 {dtype} 峰值，只有 {there}（dtype=…）"),
         };
     }
-    Both { en: format!("the table has no {name} for {gpu_name}"), zh: format!("表中没有 {gpu_name} 的 {name}") }
+    Both {
+        en: format!("the table has no {name} for {gpu_name}"),
+        zh: format!("表中没有 {gpu_name} 的 {name}"),
+    }
 }
 
 /// What was read in one of two common ways, and what was mixed.
@@ -309,11 +320,8 @@ pub(super) fn notes(resolved: &[Resolved]) -> Vec<Note> {
             });
         }
     }
-    let mixed: Vec<&str> = resolved
-        .iter()
-        .filter(|r| matches!(r.origin, Origin::Model(_)))
-        .map(|r| r.input.name)
-        .collect();
+    let mixed: Vec<&str> =
+        resolved.iter().filter(|r| matches!(r.origin, Origin::Model(_))).map(|r| r.input.name).collect();
     let chosen = resolved.iter().find(|r| r.input.kind == Kind::Model);
     let given_shape =
         resolved.iter().any(|r| r.typed.is_some() && matches!(r.input.fill, Some(Fill::Model(_))));

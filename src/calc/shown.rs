@@ -25,8 +25,7 @@ pub fn formula_number(value: f64, unit: &str) -> String {
         "B" if value >= 1e6 => binary(value, ""),
         "B/s" | "FLOP/s" | "FLOP" | "Hz" => scaled(value, unit),
         "s" => seconds(value),
-        "B" => format!("{} B", plain(value)),
-        "B/token" => format!("{} B", plain(value)),
+        "B" | "B/token" => format!("{} B", plain(value)),
         _ => plain(value),
     }
 }
@@ -70,7 +69,8 @@ fn billions(value: f64) -> String {
 }
 
 fn scaled(value: f64, unit: &str) -> String {
-    let steps = [(1e24, "Y"), (1e21, "Z"), (1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let steps =
+        [(1e24, "Y"), (1e21, "Z"), (1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
     let found = steps.into_iter().find(|(size, _)| value.abs() >= *size);
     let (size, prefix) = found.unwrap_or((1.0, ""));
     format!("{} {prefix}{unit}", trimmed(value / size))
@@ -127,7 +127,7 @@ mod tests {
             assert_eq!(told(Some(value), unit), text);
         }
         assert_eq!(told(None, "s"), "N/A");
-        assert_eq!(grouped(-1234567.0), "-1,234,567");
+        assert_eq!(grouped(-1_234_567.0), "-1,234,567");
         assert_eq!(formula_number(131_072.0, "B/token"), "131072 B");
     }
 }

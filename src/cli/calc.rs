@@ -11,7 +11,9 @@ use crate::lang::Lang;
 
 /// Arguments of `calc`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  infralab calc kv model=Qwen2.5-7B\n  infralab calc decode model=Llama-3-8B gpu=H200 B=64 ctx=8Ki\n  infralab calc fits model=Llama-3-8B gpu=H100-SXM gpus=8 stage=3\nNumbers as people write them: 7B, 80GiB, 4.8TB/s, 10ms, 92%; k is 1000, Ki is 1024.")]
+#[command(
+    after_help = "Examples:\n  infralab calc kv model=Qwen2.5-7B\n  infralab calc decode model=Llama-3-8B gpu=H200 B=64 ctx=8Ki\n  infralab calc fits model=Llama-3-8B gpu=H100-SXM gpus=8 stage=3\nNumbers as people write them: 7B, 80GiB, 4.8TB/s, 10ms, 92%; k is 1000, Ki is 1024."
+)]
 pub(super) struct CalcArgs {
     /// `list`, `models`, `gpus`, or a calculator; without inputs it answers for its defaults
     #[arg(default_value = "list")]
@@ -77,7 +79,7 @@ fn object(calculator: &Calculator, resolved: &[Resolved], answer: &Answer, lang:
         .iter()
         .map(|r| {
             let value = match &r.value {
-                Value::Number(value) => json!(value),
+                Value::Number(value) => number(Some(*value)),
                 Value::Word(word) => json!(word),
                 Value::Nothing => Json::Null,
             };
@@ -85,19 +87,28 @@ fn object(calculator: &Calculator, resolved: &[Resolved], answer: &Answer, lang:
         })
         .collect();
     let mut object = json!({
-        "name": calculator.name, "inputs": inputs, "value": answer.value, "unit": answer.unit,
+        "name": calculator.name, "inputs": inputs, "value": number(answer.value), "unit": answer.unit,
         "formula": answer.formula, "source": calculator.source,
     });
     if !answer.rows.is_empty() {
         let rows = answer.rows.iter();
         object["rows"] = rows
-            .map(|r| json!({"name": r.name.get(lang), "value": r.value, "unit": r.unit, "formula": r.formula}))
+            .map(|r| json!({"name": r.name.get(lang), "value": number(r.value), "unit": r.unit, "formula": r.formula}))
             .collect();
     }
     if !answer.notes.is_empty() {
         object["notes"] = answer.notes.iter().map(|n| json!(n.get(lang))).collect();
     }
     object
+}
+
+/// A number, whole where it is whole; null where there is none.
+fn number(value: Option<f64>) -> Json {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    match value {
+        Some(value) if value.fract() == 0.0 && value.abs() < EXACT => json!(value as i64),
+        value => json!(value),
+    }
 }
 
 fn shown(calculator: &Calculator, resolved: &[Resolved], answer: &Answer, lang: Lang) -> String {
@@ -151,11 +162,14 @@ fn origin(origin: &Origin, lang: Lang) -> String {
 
 /// Rows as columns of equal width, indented.
 fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
-    let widths: [usize; N] =
-        std::array::from_fn(|i| rows.iter().map(|r| r[i].width()).max().unwrap_or(0));
+    let widths: [usize; N] = std::array::from_fn(|i| rows.iter().map(|r| r[i].width()).max().unwrap_or(0));
     let cell = |(i, text): (usize, &String)| format!("{text}{}", " ".repeat(widths[i] - text.width()));
     rows.iter()
-        .map(|r| format!("  {}", r.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")).trim_end().to_owned())
+        .map(|r| {
+            format!("  {}", r.iter().enumerate().map(cell).collect::<Vec<_>>().join("  "))
+                .trim_end()
+                .to_owned()
+        })
         .collect()
 }
 
@@ -207,7 +221,12 @@ fn models(json: bool) -> anyhow::Result<()> {
     }
     let head = ["model", "parameters", "KV, 16 bit", "context"].map(str::to_owned);
     let rows = MODELS.iter().map(|m| {
-        [m.name.clone(), told(m.params(), "param"), told(m.kv_per_token(2.0), "B/token"), told(Some(m.context), "token")]
+        [
+            m.name.clone(),
+            told(m.params(), "param"),
+            told(m.kv_per_token(2.0), "B/token"),
+            told(Some(m.context), "token"),
+        ]
     });
     out::line(&aligned(&std::iter::once(head).chain(rows).collect::<Vec<_>>()).join("\n"))
 }
@@ -225,7 +244,12 @@ fn gpus(json: bool) -> anyhow::Result<()> {
     let head = ["gpu", "memory", "bandwidth", "dense peaks, TFLOP/s"].map(str::to_owned);
     let rows = GPUS.iter().map(|g| {
         let peaks = g.peaks.iter().map(|(dtype, peak)| format!("{dtype} {}", peak / 1e12));
-        [g.name.clone(), g.memory.clone(), told(Some(g.bandwidth), "B/s"), peaks.collect::<Vec<_>>().join(", ")]
+        [
+            g.name.clone(),
+            g.memory.clone(),
+            told(Some(g.bandwidth), "B/s"),
+            peaks.collect::<Vec<_>>().join(", "),
+        ]
     });
     out::line(&aligned(&std::iter::once(head).chain(rows).collect::<Vec<_>>()).join("\n"))
 }

@@ -21,7 +21,9 @@ fn every_calculator_answers_for_its_defaults_and_every_choice_in_both_languages(
                 let given = [(input.name.to_owned(), (*choice).to_owned())];
                 match calculator.ask(&given) {
                     Ok(answer) => assert!(answer.value.is_some(), "{} {given:?}", calculator.name),
-                    Err(faults) => assert_eq!(input.name, "dtype", "{} {given:?}: {faults:?}", calculator.name),
+                    Err(faults) => {
+                        assert_eq!(input.name, "dtype", "{} {given:?}: {faults:?}", calculator.name);
+                    }
                 }
             }
         }
@@ -42,7 +44,11 @@ fn formulas_leave_no_input_unnamed() {
                 continue;
             }
             for formula in answer.rows.iter().map(|r| &r.formula).chain([&answer.formula]) {
-                assert!(!words(formula).iter().any(|w| w == input), "{}: {input} in {formula}", calculator.name);
+                assert!(
+                    !words(formula).iter().any(|w| w == input),
+                    "{}: {input} in {formula}",
+                    calculator.name
+                );
             }
         }
     }
@@ -161,9 +167,15 @@ fn what_fits_is_itemised_and_says_what_is_missing() {
     assert!(serving.rows.iter().any(|r| r.name.en == "missing" && r.value.is_some_and(|v| v > 60e9)));
     let training = ask("fits", "model=GPT-2-124M gpu=L4 gpus=1 stage=0 b=4 s=1024");
     let row = |name: &str| {
-        training.rows.iter().find(|r| r.name.en == name).and_then(|r| r.value).unwrap_or_else(|| panic!("{name}"))
+        training
+            .rows
+            .iter()
+            .find(|r| r.name.en == name)
+            .and_then(|r| r.value)
+            .unwrap_or_else(|| panic!("{name}"))
     };
-    let parts: f64 = ["weights", "gradients", "optimizer", "activations", "logits", "overhead"].map(row).iter().sum();
+    let parts: f64 =
+        ["weights", "gradients", "optimizer", "activations", "logits", "overhead"].map(row).iter().sum();
     assert!((parts - training.value.expect("a sum")).abs() < 1.0);
     assert!((row("left") - (24e9 - parts)).abs() < 1.0);
     assert!((row("weights") + row("gradients") + row("optimizer") - 16.0 * 124_439_808.0).abs() < 1.0);

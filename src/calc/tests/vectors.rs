@@ -17,7 +17,8 @@ const fn map(id: &'static str, calculator: &'static str, inputs: &'static str) -
     Mapping { id, calculator, inputs, row: None }
 }
 
-const LLAMA: &str = "model=none L={L} h={h} n={n} nkv={nkv} d={d} ffn={ffn} V={V} tied={tied} qkv_bias={qkv_bias}";
+const LLAMA: &str =
+    "model=none L={L} h={h} n={n} nkv={nkv} d={d} ffn={ffn} V={V} tied={tied} qkv_bias={qkv_bias}";
 const GPT2: &str = "model=none L={L} h={h} V={V} T={T} bias={bias}";
 const DECODE: &str = "model=none gpu=H200-SXM N=8030261248 bytes=2 B={B} ctx={ctx} kv={kv} bw={bw}";
 const POPQUIZ: &str = "model=none gpu=none N=30e9 bytes=1 B={B} ctx={ctx} kv=100e3 bw=1.296e13 peak=3.152e15";
@@ -53,11 +54,19 @@ const MAPPINGS: &[Mapping] = &[
     map("ds.zero2-8gpu", "deepspeed-estimator", "model=none N={P} n={n} stage=2"),
     map("ds.zero3-8gpu", "deepspeed-estimator", "model=none N={P} largest={Pl} n={n} stage=3"),
     map("act.gpt3-175B-none", "activations", "model=none L={L} s={s} b={b} h={h} n={a} recompute=none"),
-    map("act.gpt3-175B-selective", "activations", "model=none L={L} s={s} b={b} h={h} n={a} recompute=selective"),
+    map(
+        "act.gpt3-175B-selective",
+        "activations",
+        "model=none L={L} s={s} b={b} h={h} n={a} recompute=selective",
+    ),
     map("act.gpt3-175B-full", "activations", "model=none L={L} s={s} b={b} h={h} n={a} recompute=full"),
     map("act.gpt3-175B-saving", "activation-saving", "model=none s={s} h={h} n={a}"),
     map("act.playbook-", "activations", "model=none L={L} s={s} b={b} h={h} n=32 recompute=selective"),
-    map("act.gpt2-124M-b12-selective", "activations", "model=none L={L} s={s} b={b} h={h} n={a} recompute=selective"),
+    map(
+        "act.gpt2-124M-b12-selective",
+        "activations",
+        "model=none L={L} s={s} b={b} h={h} n={a} recompute=selective",
+    ),
     map("act.gpt2-124M-b12-full", "activations", "model=none L={L} s={s} b={b} h={h} n={a} recompute=full"),
     map("act.logits-", "logits", "model=none b={b} s={s} V={V} bytes=fp32"),
     map("flops.attn-bwd", "attention-flops", "b={b} s={s} n={n} d={d} causal={causal} pass=backward"),
@@ -129,7 +138,8 @@ fn check(row: &str) -> Result<(), String> {
     let [id, _, _, inputs, expected, unit, tolerance, ..] = cells[..] else {
         return Err(format!("{row}: too few columns"));
     };
-    let mapping = MAPPINGS.iter().find(|m| id.starts_with(m.id)).ok_or_else(|| format!("{id}: no mapping"))?;
+    let mapping =
+        MAPPINGS.iter().find(|m| id.starts_with(m.id)).ok_or_else(|| format!("{id}: no mapping"))?;
     let given = filled(mapping.inputs, inputs).map_err(|why| format!("{id}: {why}"))?;
     let answer =
         calculator(mapping.calculator).ask(&pairs(&given)).map_err(|faults| format!("{id}: {faults:?}"))?;

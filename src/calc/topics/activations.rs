@@ -32,7 +32,11 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             HEADS,
             RECOMPUTE,
             count("t", "1", "rank", text("tensor-parallel ranks", "张量并行 rank 数")),
-            Input::choice("sp", YES_NO, text("sequence parallelism inside them", "组内启用 sequence parallel")),
+            Input::choice(
+                "sp",
+                YES_NO,
+                text("sequence parallelism inside them", "组内启用 sequence parallel"),
+            ),
         ],
         formula: "L·s·b·h·(34 + 5·n·s/h)",
         source: "arXiv 2205.05198 §4",
@@ -85,12 +89,20 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             SEQUENCE,
             VOCAB,
             Input { default: Some("fp32"), ..BYTES },
-            Input::number("copies", Dim::Plain, "", text("copies alive at once", "同时存在的份数")).within(0.0, 10.0).default("1"),
+            Input::number("copies", Dim::Plain, "", text("copies alive at once", "同时存在的份数"))
+                .within(0.0, 10.0)
+                .default("1"),
         ],
         formula: "copies·b·s·V·bytes",
         source: "counted; stas00/ml-engineering training/performance",
         compute: |v| {
-            let bytes = activations::logits_bytes(v.num("b"), v.num("s"), v.num("V"), v.num("bytes"), v.num("copies"));
+            let bytes = activations::logits_bytes(
+                v.num("b"),
+                v.num("s"),
+                v.num("V"),
+                v.num("bytes"),
+                v.num("copies"),
+            );
             Answer::of(bytes, "B")
         },
     },
@@ -138,12 +150,20 @@ fn kept(v: &Values) -> Answer {
         let scores = recompute == Recompute::None;
         let attention = shape.attention_bytes() - if scores { 0.0 } else { shape.score_bytes() };
         answer = answer
-            .row(text("attention, a layer", "attention，每层"), attention, "B", if scores { "11·s·b·h + 5·n·s²·b" } else { "11·s·b·h" })
+            .row(
+                text("attention, a layer", "attention，每层"),
+                attention,
+                "B",
+                if scores { "11·s·b·h + 5·n·s²·b" } else { "11·s·b·h" },
+            )
             .row(text("MLP, a layer", "MLP，每层"), shape.mlp_bytes(), "B", "19·s·b·h")
             .row(text("norms, a layer", "归一化，每层"), shape.norm_bytes(), "B", "4·s·b·h");
     }
     if recompute == Recompute::Full {
-        answer = answer.note("plus the working set of the one layer that is computed again", "另加正在重算的那一层的工作集");
+        answer = answer.note(
+            "plus the working set of the one layer that is computed again",
+            "另加正在重算的那一层的工作集",
+        );
     }
     answer.note(
         "34 counts dropout masks and GELU: without dropout about 32; SwiGLU and GQA differ. Logits are extra",

@@ -36,7 +36,10 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         name: "busbw",
         topic: Topic::Communication,
         title: text("busbw of a measurement", "由实测换算 busbw"),
-        what: text("Bus bandwidth from size and time, to compare with a link.", "由大小与时间换算总线带宽，便于与链路比较。"),
+        what: text(
+            "Bus bandwidth from size and time, to compare with a link.",
+            "由大小与时间换算总线带宽，便于与链路比较。",
+        ),
         inputs: &[OP, RANKS, BUFFER, time("time", "5ms", text("measured time", "实测时间"))],
         formula: "2·(n − 1)/n·S / time",
         source: "NVIDIA/nccl-tests doc/PERFORMANCE.md",
@@ -62,9 +65,15 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         compute: |v| {
             let op = op(v);
             let (ranks, bytes) = (v.num("n"), v.num("S"));
-            let answer = Answer::of(collectives::bytes_moved(op, ranks, bytes), "B").by(format!("{}·S", factor(op)));
+            let answer =
+                Answer::of(collectives::bytes_moved(op, ranks, bytes), "B").by(format!("{}·S", factor(op)));
             if op == Collective::AllReduce {
-                answer.row(text("with in-switch reduction", "交换机内归约时"), collectives::in_switch_bytes(ranks, bytes), "B", "(1 + 1/n)·S")
+                answer.row(
+                    text("with in-switch reduction", "交换机内归约时"),
+                    collectives::in_switch_bytes(ranks, bytes),
+                    "B",
+                    "(1 + 1/n)·S",
+                )
             } else {
                 answer
             }
@@ -74,15 +83,32 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         name: "allreduce-time",
         topic: Topic::Communication,
         title: text("Time of a collective", "一次集合通信的时间"),
-        what: text("From a measured bus bandwidth: gradients of a model over n ranks.", "按实测 busbw 计：一个模型的梯度跨 n 个 rank。"),
-        inputs: &[OP, RANKS, size("S", "497.8MB", text("whole buffer; fp32 gradients are 4 B a parameter", "整个缓冲区；fp32 梯度每参数 4 B")), BUSBW],
+        what: text(
+            "From a measured bus bandwidth: gradients of a model over n ranks.",
+            "按实测 busbw 计：一个模型的梯度跨 n 个 rank。",
+        ),
+        inputs: &[
+            OP,
+            RANKS,
+            size(
+                "S",
+                "497.8MB",
+                text("whole buffer; fp32 gradients are 4 B a parameter", "整个缓冲区；fp32 梯度每参数 4 B"),
+            ),
+            BUSBW,
+        ],
         formula: "2·(n − 1)/n·S / busbw",
         source: "NVIDIA/nccl-tests doc/PERFORMANCE.md",
         compute: |v| {
             let (op, ranks, bytes) = (op(v), v.num("n"), v.num("S"));
             Answer::of(collectives::seconds_at(op, ranks, bytes, v.num("busbw")), "s")
                 .by(format!("{}·S / busbw", factor(op)))
-                .row(text("sent by a rank", "每个 rank 发送"), collectives::bytes_moved(op, ranks, bytes), "B", &format!("{}·S", factor(op)))
+                .row(
+                    text("sent by a rank", "每个 rank 发送"),
+                    collectives::bytes_moved(op, ranks, bytes),
+                    "B",
+                    &format!("{}·S", factor(op)),
+                )
         },
     },
     Calculator {
@@ -107,7 +133,9 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             RANKS,
             BUFFER,
             time("alpha", "5us", text("latency of a step", "每步延迟")),
-            Input::number("bw", Dim::Bandwidth, "", text("bandwidth of a link, one way", "链路单向带宽")).within(1.0, 1e20).default("365GB/s"),
+            Input::number("bw", Dim::Bandwidth, "", text("bandwidth of a link, one way", "链路单向带宽"))
+                .within(1.0, 1e20)
+                .default("365GB/s"),
         ],
         formula: "2·(n − 1)·(alpha + S/(n·bw))",
         source: "α-β model on a ring of 2(n − 1) steps",
@@ -118,14 +146,22 @@ pub(super) const CALCULATORS: &[Calculator] = &[
                 .row(text("steps", "步数"), steps, "step", "2·(n − 1)")
                 .row(text("latency", "延迟部分"), steps * alpha, "s", "2·(n − 1)·alpha")
                 .row(text("bandwidth", "带宽部分"), steps * bytes / (ranks * bw), "s", "2·(n − 1)·S/(n·bw)")
-                .row(text("latency rules below", "低于此大小延迟主导"), collectives::ring_latency_bytes(ranks, alpha, bw), "B", "n·alpha·bw")
+                .row(
+                    text("latency rules below", "低于此大小延迟主导"),
+                    collectives::ring_latency_bytes(ranks, alpha, bw),
+                    "B",
+                    "n·alpha·bw",
+                )
         },
     },
     Calculator {
         name: "ddp-buckets",
         topic: Topic::Communication,
         title: text("DDP buckets", "DDP 梯度桶数"),
-        what: text("Buckets that DDP reduces one after another while backward goes on.", "DDP 在反向进行时依次规约的桶数。"),
+        what: text(
+            "Buckets that DDP reduces one after another while backward goes on.",
+            "DDP 在反向进行时依次规约的桶数。",
+        ),
         inputs: &[
             size("grads", "497.8MB", text("gradients; fp32 is 4 B a parameter", "梯度；fp32 每参数 4 B")),
             size("cap", "25MiB", text("bucket_cap_mb", "bucket_cap_mb")),
@@ -134,8 +170,10 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         formula: "1 + ⌈(grads − first)/cap⌉",
         source: "PyTorch DistributedDataParallel defaults",
         compute: |v| {
-            Answer::of(collectives::ddp_buckets(v.num("grads"), v.num("cap"), v.num("first")), "bucket")
-                .note("whole tensors go into a bucket: real counts differ a little", "张量不拆分，实际桶数略有出入")
+            Answer::of(collectives::ddp_buckets(v.num("grads"), v.num("cap"), v.num("first")), "bucket").note(
+                "whole tensors go into a bucket: real counts differ a little",
+                "张量不拆分，实际桶数略有出入",
+            )
         },
     },
     Calculator {
@@ -149,14 +187,25 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         inputs: &[
             time("comm", "17.4ms", text("communication", "通信时间")),
             time("backward", "12ms", text("backward pass", "反向时间")),
-            Input::number("overlap", Dim::Share, "", text("share of backward that can overlap", "反向中可重叠的比例")).default("0.9"),
+            Input::number(
+                "overlap",
+                Dim::Share,
+                "",
+                text("share of backward that can overlap", "反向中可重叠的比例"),
+            )
+            .default("0.9"),
             time("last", "0.9ms", text("last bucket", "最后一个桶")).within(0.0, 1e9),
             time("step", "30ms", text("step without communication", "不含通信的一步")),
         ],
         formula: "max(0, comm − backward·overlap) + last",
         source: "PyTorch DDP design; scaling T1/(T1 + exposed)",
         compute: |v| {
-            let exposed = collectives::exposed_seconds(v.num("comm"), v.num("backward"), v.num("overlap"), v.num("last"));
+            let exposed = collectives::exposed_seconds(
+                v.num("comm"),
+                v.num("backward"),
+                v.num("overlap"),
+                v.num("last"),
+            );
             Answer::of(exposed, "s").row(
                 text("scaling efficiency", "扩展效率"),
                 collectives::scaling_efficiency(v.num("step"), exposed),
@@ -169,13 +218,23 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         name: "tp-traffic",
         topic: Topic::Communication,
         title: text("Tensor-parallel traffic", "张量并行的通信量"),
-        what: text("Bytes all-reduced in a training step: four times the activations of every layer.", "一步训练中 all-reduce 的字节：每层 4 次、每次一份激活。"),
-        inputs: &[LAYERS, MICRO_BATCH, SEQUENCE, HIDDEN, BYTES, RANKS.default("8").called("t", text("tensor-parallel ranks", "张量并行 rank 数"))],
+        what: text(
+            "Bytes all-reduced in a training step: four times the activations of every layer.",
+            "一步训练中 all-reduce 的字节：每层 4 次、每次一份激活。",
+        ),
+        inputs: &[
+            LAYERS,
+            MICRO_BATCH,
+            SEQUENCE,
+            HIDDEN,
+            BYTES,
+            RANKS.default("8").called("t", text("tensor-parallel ranks", "张量并行 rank 数")),
+        ],
         formula: "4·L·b·s·h·bytes",
         source: "arXiv 2104.04473 §2.3",
         compute: |v| {
-            let bytes =
-                collectives::tensor_parallel_elements(v.num("L"), v.num("b"), v.num("s"), v.num("h")) * v.num("bytes");
+            let bytes = collectives::tensor_parallel_elements(v.num("L"), v.num("b"), v.num("s"), v.num("h"))
+                * v.num("bytes");
             Answer::of(bytes, "B").row(
                 text("sent by a rank", "每个 rank 发送"),
                 collectives::bytes_moved(Collective::AllReduce, v.num("t"), bytes),

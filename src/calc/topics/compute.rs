@@ -9,11 +9,15 @@ use crate::calc::resolve::Values;
 use crate::calc::tables::{GpuField, ModelField};
 use crate::calc::{Calculator, Topic, text};
 
-const CONTEXT: Input = Input::number("T", Dim::Whole, "token", text("sequence length of training", "训练序列长度"))
-    .within(1.0, 1e9)
-    .model(ModelField::Context);
-const CAUSAL: Input =
-    Input::choice("causal", YES_NO, text("count only what the causal mask leaves", "只算因果 mask 留下的部分"));
+const CONTEXT: Input =
+    Input::number("T", Dim::Whole, "token", text("sequence length of training", "训练序列长度"))
+        .within(1.0, 1e9)
+        .model(ModelField::Context);
+const CAUSAL: Input = Input::choice(
+    "causal",
+    YES_NO,
+    text("count only what the causal mask leaves", "只算因果 mask 留下的部分"),
+);
 
 pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
@@ -59,7 +63,9 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             count("D", "15T", "token", text("training tokens", "训练 token 数")),
             count("gpus", "1024", "", text("GPUs", "GPU 数")),
             PEAK,
-            Input::number("mfu", Dim::Share, "", text("model FLOPs utilisation", "MFU")).within(1e-4, 1.0).default("0.4"),
+            Input::number("mfu", Dim::Share, "", text("model FLOPs utilisation", "MFU"))
+                .within(1e-4, 1.0)
+                .default("0.4"),
         ],
         formula: "6·N·D",
         source: "arXiv 2001.08361",
@@ -67,8 +73,9 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             let flop = flops::training(v.num("N"), v.num("D"));
             let seconds = flops::training_seconds(flop, v.num("gpus"), v.num("peak"), v.num("mfu"));
             Answer::of(flop, "FLOP")
+                .with("time", seconds / 3600.0, "")
                 .row(text("time", "时间"), seconds, "s", "6·N·D / (gpus·peak·mfu)")
-                .row(text("GPU hours", "GPU 小时"), seconds * v.num("gpus") / 3600.0, "GPU·h", "gpus·time")
+                .row(text("GPU hours", "GPU 小时"), seconds * v.num("gpus") / 3600.0, "GPU·h", "gpus·time h")
         },
     },
     Calculator {
@@ -85,11 +92,20 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             WIDTH,
             CONTEXT,
             CAUSAL,
-            count("tokens", "65536", "token", text("tokens of a step, all GPUs", "一步的 token 数（所有 GPU）")),
+            count(
+                "tokens",
+                "65536",
+                "token",
+                text("tokens of a step, all GPUs", "一步的 token 数（所有 GPU）"),
+            ),
             time("time", "1s", text("time of a step", "一步的时间")),
             count("gpus", "1", "", text("GPUs", "GPU 数")),
             PEAK,
-            Input::choice("recompute", &["none", "full"], text("activation checkpointing, for HFU", "激活重算，用于 HFU")),
+            Input::choice(
+                "recompute",
+                &["none", "full"],
+                text("activation checkpointing, for HFU", "激活重算，用于 HFU"),
+            ),
         ],
         formula: "(6·N + 12·L·h·T)·tokens / time / (gpus·peak)",
         source: "arXiv 2204.02311 (PaLM) appendix B; karpathy/llm.c llmc/mfu.h",
@@ -109,7 +125,15 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         source: "definition",
         compute: |v| {
             let share = flops::utilisation(v.num("flop"), v.num("time"), v.num("peak"));
-            over_peak(Answer::of(share, "frac").row(text("achieved", "实际算力"), v.num("flop") / v.num("time"), "FLOP/s", "flop / time"), share)
+            over_peak(
+                Answer::of(share, "frac").row(
+                    text("achieved", "实际算力"),
+                    v.num("flop") / v.num("time"),
+                    "FLOP/s",
+                    "flop / time",
+                ),
+                share,
+            )
         },
     },
     Calculator {
@@ -123,7 +147,9 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         inputs: &[
             Input::number("sms", Dim::Whole, "SM", text("multiprocessors", "SM 数")).gpu(GpuField::Sms),
             count("fma", "2048", "", text("dense multiply-adds a clock and SM", "每 SM 每周期的稠密乘加数")),
-            Input::number("clock", Dim::Clock, "", text("clock", "时钟")).within(1e6, 1e11).default("1830MHz"),
+            Input::number("clock", Dim::Clock, "", text("clock", "时钟"))
+                .within(1e6, 1e11)
+                .default("1830MHz"),
         ],
         formula: "sms·fma·2·clock",
         source: "karpathy/llm.c llmc/mfu.h",
@@ -178,7 +204,12 @@ fn mfu(v: &Values) -> Answer {
     let share = flops::utilisation(per_token * tokens / gpus, seconds, v.num("peak"));
     let answer = Answer::of(share, "frac")
         .by(format!("(6·N + {})·tokens / time / (gpus·peak)", attention_term(causal)))
-        .row(text("FLOPs a token", "每 token FLOPs"), per_token, "FLOP", &format!("6·N + {}", attention_term(causal)))
+        .row(
+            text("FLOPs a token", "每 token FLOPs"),
+            per_token,
+            "FLOP",
+            &format!("6·N + {}", attention_term(causal)),
+        )
         .row(text("tokens/s, all GPUs", "token/s（全部 GPU）"), tokens / seconds, "token/s", "tokens / time")
         .row(text("achieved, a GPU", "单卡实际算力"), per_token * tokens / seconds / gpus, "FLOP/s", "");
     let answer = if v.word("recompute") == "full" {

@@ -3,7 +3,9 @@
 use infralab_labs::formulas::{decode, flops};
 
 use crate::calc::answer::Answer;
-use crate::calc::inputs::{BANDWIDTH, BATCH, BYTES, CONTEXT, KV, KV_BYTES, LAYERS, PARAMS, PEAK, WIDTH, count, size, time};
+use crate::calc::inputs::{
+    BANDWIDTH, BATCH, BYTES, CONTEXT, KV, KV_BYTES, LAYERS, PARAMS, PEAK, WIDTH, count, size, time,
+};
 use crate::calc::resolve::Values;
 use crate::calc::{Calculator, Topic, text};
 
@@ -35,9 +37,14 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             WIDTH,
             count("s", "2048", "token", text("prompt tokens", "prompt 的 token 数")),
             PEAK,
-            crate::calc::input::Input::number("eff", crate::calc::input::Dim::Share, "", text("share of the peak that is reached", "能达到的峰值比例"))
-                .within(0.01, 1.0)
-                .default("0.8"),
+            crate::calc::input::Input::number(
+                "eff",
+                crate::calc::input::Dim::Share,
+                "",
+                text("share of the peak that is reached", "能达到的峰值比例"),
+            )
+            .within(0.01, 1.0)
+            .default("0.8"),
         ],
         formula: "(2·N·s + 2·L·h·s²) / (peak·eff)",
         source: "jax-ml/scaling-book inference.md",
@@ -46,6 +53,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             let flop = flops::prefill(v.num("N"), v.num("L"), v.num("h"), tokens);
             let seconds = flops::training_seconds(flop, 1.0, v.num("peak"), v.num("eff"));
             Answer::of(seconds, "s")
+                .with("time", seconds, "s")
                 .row(text("operations", "运算量"), flop, "FLOP", "2·N·s + 2·L·h·s²")
                 .row(text("tokens/s", "token/s"), tokens / seconds, "token/s", "s / time")
         },
@@ -73,23 +81,38 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         compute: |v| {
             let (weights, kv) = (v.num("N") * v.num("bytes"), v.num("B") * v.num("ctx") * v.num("kv"));
             let share = decode::bandwidth_utilisation(weights, kv, v.num("time"), v.num("bw"));
-            Answer::of(share, "frac")
-                .row(text("weights", "权重"), weights, "B", "N·bytes")
-                .row(text("KV cache", "KV cache"), kv, "B", "B·ctx·kv")
+            Answer::of(share, "frac").row(text("weights", "权重"), weights, "B", "N·bytes").row(
+                text("KV cache", "KV cache"),
+                kv,
+                "B",
+                "B·ctx·kv",
+            )
         },
     },
     Calculator {
         name: "transfer",
         topic: Topic::Decode,
         title: text("Time of a copy", "一次拷贝的时间"),
-        what: text("Bytes over a bandwidth: loading weights, host to device, a KV cache sent on.", "字节除以带宽：加载权重、主机到设备、转发 KV cache。"),
+        what: text(
+            "Bytes over a bandwidth: loading weights, host to device, a KV cache sent on.",
+            "字节除以带宽：加载权重、主机到设备、转发 KV cache。",
+        ),
         inputs: &[
             size("size", "16.06GB", text("bytes", "字节")),
-            crate::calc::input::Input::number("bw", crate::calc::input::Dim::Bandwidth, "", text("bandwidth of the path", "通路带宽")).within(1.0, 1e20).default("55GB/s"),
+            crate::calc::input::Input::number(
+                "bw",
+                crate::calc::input::Dim::Bandwidth,
+                "",
+                text("bandwidth of the path", "通路带宽"),
+            )
+            .within(1.0, 1e20)
+            .default("55GB/s"),
         ],
         formula: "size / bw",
         source: "definition; 55 GB/s is pinned PCIe 5 x16 (stas00/ml-engineering network)",
-        compute: |v| Answer::of(infralab_labs::formulas::checkpoint::stall_seconds(v.num("size"), v.num("bw")), "s"),
+        compute: |v| {
+            Answer::of(infralab_labs::formulas::checkpoint::stall_seconds(v.num("size"), v.num("bw")), "s")
+        },
     },
 ];
 
@@ -104,6 +127,7 @@ fn step(v: &Values) -> Answer {
     let step = decode::step(load, v.num("bw"), v.num("peak"));
     let seconds = step.seconds();
     let answer = Answer::of(seconds, "s")
+        .with("time", seconds, "s")
         .row(text("read the KV cache", "读 KV cache"), step.kv, "s", "B·ctx·kv/bw")
         .row(text("read the weights", "读权重"), step.weights, "s", "N·bytes/bw")
         .row(text("multiply", "计算"), step.compute, "s", "2·B·N/peak")
@@ -111,8 +135,14 @@ fn step(v: &Values) -> Answer {
         .row(text("tokens/s", "token/s"), load.batch / seconds, "token/s", "B / time")
         .row(text("tokens/s a sequence", "每序列 token/s"), 1.0 / seconds, "token/s", "1 / time");
     if step.compute_bound() {
-        answer.note("compute is the limit of the weights' part: a larger batch is no longer free", "权重部分已受限于算力：再加大 batch 不再“免费”")
+        answer.note(
+            "compute is the limit of the weights' part: a larger batch is no longer free",
+            "权重部分已受限于算力：再加大 batch 不再“免费”",
+        )
     } else {
-        answer.note("the weights' part waits for memory: a larger batch costs little but KV", "权重部分受限于带宽：加大 batch 几乎只多出 KV 的开销")
+        answer.note(
+            "the weights' part waits for memory: a larger batch costs little but KV",
+            "权重部分受限于带宽：加大 batch 几乎只多出 KV 的开销",
+        )
     }
 }

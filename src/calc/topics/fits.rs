@@ -16,7 +16,8 @@ use crate::calc::{Calculator, Topic, text};
 
 const GPUS: Input = count("gpus", "8", "", text("GPUs", "GPU 数")).within(1.0, 1e6);
 const CONTEXT_BYTES: Input =
-    size("overhead", "1GiB", text("CUDA context, libraries, fragmentation", "CUDA context、库、碎片")).within(0.0, 1e15);
+    size("overhead", "1GiB", text("CUDA context, libraries, fragmentation", "CUDA context、库、碎片"))
+        .within(0.0, 1e15);
 
 pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
@@ -37,12 +38,24 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             MEMORY,
             GPUS,
             Input { default: Some("3"), ..STAGE },
-            count("t", "1", "rank", text("of these, tensor-parallel", "其中张量并行 rank 数")).within(1.0, 1e5),
-            Input::choice("sp", YES_NO, text("sequence parallelism inside them", "组内启用 sequence parallel")),
+            count("t", "1", "rank", text("of these, tensor-parallel", "其中张量并行 rank 数"))
+                .within(1.0, 1e5),
+            Input::choice(
+                "sp",
+                YES_NO,
+                text("sequence parallelism inside them", "组内启用 sequence parallel"),
+            ),
             count("b", "1", "", text("micro-batch", "micro-batch")).within(1.0, 1e6),
             count("s", "8192", "token", text("sequence length", "序列长度")).within(1.0, 1e9),
             RECOMPUTE,
-            Input::number("copies", Dim::Plain, "", text("fp32 copies of the logits at the peak", "峰值时 fp32 logits 的份数")).within(0.0, 10.0).default("2"),
+            Input::number(
+                "copies",
+                Dim::Plain,
+                "",
+                text("fp32 copies of the logits at the peak", "峰值时 fp32 logits 的份数"),
+            )
+            .within(0.0, 10.0)
+            .default("2"),
             CONTEXT_BYTES,
         ],
         formula: "state + activations + logits + overhead",
@@ -62,17 +75,37 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             BYTES,
             KV_BYTES,
             KV,
-            Input::number("nkv", Dim::Whole, "head", text("key/value heads; none for a latent cache", "KV 头数；latent 缓存填 none"))
-                .within(1.0, 1e5)
-                .optional()
-                .model(ModelField::KvHeads),
-            Input::number("window", Dim::Whole, "token", text("sliding window, or none", "滑动窗口，或 none")).optional().model(ModelField::Window),
+            Input::number(
+                "nkv",
+                Dim::Whole,
+                "head",
+                text("key/value heads; none for a latent cache", "KV 头数；latent 缓存填 none"),
+            )
+            .within(1.0, 1e5)
+            .optional()
+            .model(ModelField::KvHeads),
+            Input::number(
+                "window",
+                Dim::Whole,
+                "token",
+                text("sliding window, or none", "滑动窗口，或 none"),
+            )
+            .optional()
+            .model(ModelField::Window),
             count("ctx", "8192", "token", text("context of a sequence", "每个序列的上下文")).within(1.0, 1e9),
             count("B", "32", "", text("sequences at once", "同时的序列数")).within(1.0, 1e7),
             MEMORY,
             Input { default: Some("1"), ..GPUS },
-            Input::number("util", Dim::Share, "", text("share that the engine may use", "引擎可用的显存比例")).within(0.01, 1.0).default("0.92"),
-            size("workspace", "2GB", text("activations, graphs, buffers", "激活、CUDA graph、缓冲区")).within(0.0, 1e15),
+            Input::number(
+                "util",
+                Dim::Share,
+                "",
+                text("share that the engine may use", "引擎可用的显存比例"),
+            )
+            .within(0.01, 1.0)
+            .default("0.92"),
+            size("workspace", "2GB", text("activations, graphs, buffers", "激活、CUDA graph、缓冲区"))
+                .within(0.0, 1e15),
         ],
         formula: "N·bytes/gpus + B·ctx·kv_rank + workspace",
         source: "vLLM gpu_memory_utilization; jax-ml/scaling-book inference.md",
@@ -85,14 +118,9 @@ fn against(answer: Answer, needed: f64, room: f64, room_formula: &str) -> Answer
     let left = room - needed;
     let answer = answer.row(text("available", "可用"), room, "B", room_formula);
     if left >= 0.0 {
-        return answer
-            .row(text("left", "剩余"), left, "B", "available − needed")
-            .note("it fits", "放得下");
+        return answer.row(text("left", "剩余"), left, "B", "available − needed").note("it fits", "放得下");
     }
-    answer.row(text("missing", "还差"), -left, "B", "needed − available").note(
-        "it does not fit",
-        "放不下",
-    )
+    answer.row(text("missing", "还差"), -left, "B", "needed − available").note("it does not fit", "放不下")
 }
 
 fn training(v: &Values) -> Answer {
@@ -116,14 +144,30 @@ fn training(v: &Values) -> Answer {
         .with("logits", logits, "B")
         .with("needed", needed, "B")
         .with("available", v.num("mem"), "B")
-        .row(text("weights", "权重"), shard.weights, "B", &format!("N/t·w{}", over(stage == zero::Stage::Three)))
-        .row(text("gradients", "梯度"), shard.gradients, "B", &format!("N/t·g{}", over(matches!(stage, zero::Stage::Two | zero::Stage::Three))))
-        .row(text("optimizer", "优化器"), shard.optimizer, "B", &format!("N/t·o{}", over(stage != zero::Stage::None)))
+        .row(
+            text("weights", "权重"),
+            shard.weights,
+            "B",
+            &format!("N/t·w{}", over(stage == zero::Stage::Three)),
+        )
+        .row(
+            text("gradients", "梯度"),
+            shard.gradients,
+            "B",
+            &format!("N/t·g{}", over(matches!(stage, zero::Stage::Two | zero::Stage::Three))),
+        )
+        .row(
+            text("optimizer", "优化器"),
+            shard.optimizer,
+            "B",
+            &format!("N/t·o{}", over(stage != zero::Stage::None)),
+        )
         .row(text("activations", "激活"), kept, "B", super::activations::formula(recompute, tensor, sp))
         .row(text("logits", "logits"), logits, "B", "copies·b·s·V·4/t")
         .row(text("overhead", "固定开销"), overhead, "B", "");
     let recipe = chosen_recipe(v);
-    let answer = answer.with("w", recipe.weights, "").with("g", recipe.gradients, "").with("o", recipe.optimizer, "");
+    let answer =
+        answer.with("w", recipe.weights, "").with("g", recipe.gradients, "").with("o", recipe.optimizer, "");
     let answer = against(answer, needed, v.num("mem"), "mem");
     let answer = if needed > v.num("mem") {
         answer.note(
@@ -160,6 +204,8 @@ fn serving(v: &Values) -> Answer {
         .by(format!("N·bytes/gpus + B·{tokens}·{divided} + workspace"))
         .with("needed", needed, "B")
         .with("available", usable, "B")
+        .with("weights", weights, "B")
+        .with("one_kv", one, "B")
         .row(text("weights", "权重"), weights, "B", "N·bytes/gpus")
         .row(text("KV cache", "KV cache"), cache, "B", &format!("B·{tokens}·{divided}"))
         .row(text("workspace", "工作区"), workspace, "B", "");
@@ -167,7 +213,7 @@ fn serving(v: &Values) -> Answer {
         text("sequences that fit", "能放下的序列数"),
         kv::max_tokens(room, one),
         "",
-        "⌊(mem·util − weights − workspace) / KV of one⌋",
+        "⌊(mem·util − weights − workspace) / one_kv⌋",
     );
     if per_token * gpus > v.num("kv") * 1.001 {
         return answer.note(

@@ -4,15 +4,19 @@ use infralab_labs::formulas::kv;
 
 use crate::calc::answer::Answer;
 use crate::calc::input::{Dim, Input};
-use crate::calc::inputs::{BYTES, CONTEXT, HEAD_DIM, HEADS, KV, KV_BYTES, KV_HEADS, LAYERS, MEMORY, count, size};
+use crate::calc::inputs::{
+    BYTES, CONTEXT, HEAD_DIM, HEADS, KV, KV_BYTES, KV_HEADS, LAYERS, MEMORY, count, size,
+};
 use crate::calc::resolve::Values;
 use crate::calc::tables::ModelField;
 use crate::calc::{Calculator, Topic, text};
 
 const LORA: Input =
-    Input::number("kv_lora", Dim::Whole, "", text("rank of the latent", "latent 的秩 kv_lora_rank")).model(ModelField::KvLora);
+    Input::number("kv_lora", Dim::Whole, "", text("rank of the latent", "latent 的秩 kv_lora_rank"))
+        .model(ModelField::KvLora);
 const ROPE: Input =
-    Input::number("rope", Dim::Whole, "", text("rotary part, cached beside it", "一并缓存的 RoPE 维度")).model(ModelField::Rope);
+    Input::number("rope", Dim::Whole, "", text("rotary part, cached beside it", "一并缓存的 RoPE 维度"))
+        .model(ModelField::Rope);
 
 pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
@@ -55,9 +59,16 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         inputs: &[
             LAYERS,
             HEADS,
-            Input::number("nope", Dim::Whole, "", text("key part without rotation", "key 中不带 RoPE 的维度")).model(ModelField::Nope),
+            Input::number(
+                "nope",
+                Dim::Whole,
+                "",
+                text("key part without rotation", "key 中不带 RoPE 的维度"),
+            )
+            .model(ModelField::Nope),
             ROPE,
-            Input::number("v", Dim::Whole, "", text("value head dimension", "value 头维度")).model(ModelField::ValueDim),
+            Input::number("v", Dim::Whole, "", text("value head dimension", "value 头维度"))
+                .model(ModelField::ValueDim),
             LORA,
             BYTES,
         ],
@@ -78,9 +89,14 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             KV,
             CONTEXT,
             count("B", "1", "", text("sequences", "序列数")),
-            Input::number("window", Dim::Whole, "token", text("sliding window in every layer, or none", "每层的滑动窗口，或 none"))
-                .optional()
-                .model(ModelField::Window),
+            Input::number(
+                "window",
+                Dim::Whole,
+                "token",
+                text("sliding window in every layer, or none", "每层的滑动窗口，或 none"),
+            )
+            .optional()
+            .model(ModelField::Window),
         ],
         formula: "B·ctx·kv",
         source: "counted; stas00/ml-engineering inference: 128 sequences × 1024 tokens of Llama-3-8B are 17.2 GB",
@@ -96,10 +112,18 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         ),
         inputs: &[
             MEMORY,
-            Input::number("util", Dim::Share, "", text("share that the engine may use", "引擎可用的显存比例")).within(0.01, 1.0).default("0.92"),
+            Input::number(
+                "util",
+                Dim::Share,
+                "",
+                text("share that the engine may use", "引擎可用的显存比例"),
+            )
+            .within(0.01, 1.0)
+            .default("0.92"),
             Input::number("N", Dim::Whole, "param", text("parameters", "参数量")).model(ModelField::Params),
             BYTES,
-            size("workspace", "2GB", text("activations, graphs, buffers", "激活、CUDA graph、缓冲区")).within(0.0, 1e15),
+            size("workspace", "2GB", text("activations, graphs, buffers", "激活、CUDA graph、缓冲区"))
+                .within(0.0, 1e15),
             KV_BYTES,
             KV,
             CONTEXT.within(1.0, 1e9),
@@ -135,7 +159,12 @@ fn per_token(v: &Values) -> Answer {
     let bytes = kv::bytes_per_token(v.num("L"), v.num("nkv"), v.num("d"), v.num("bytes"));
     Answer::of(bytes, "B/token")
         .row(text("one layer", "单层"), bytes / v.num("L"), "B/token", "2·nkv·d·bytes")
-        .row(text("8,192 tokens", "8192 个 token"), kv::cache_bytes(bytes, 1.0, 8192.0, None), "B", "8192·2·L·nkv·d·bytes")
+        .row(
+            text("8,192 tokens", "8192 个 token"),
+            kv::cache_bytes(bytes, 1.0, 8192.0, None),
+            "B",
+            "8192·2·L·nkv·d·bytes",
+        )
 }
 
 fn expanded(v: &Values) -> Answer {
@@ -161,8 +190,18 @@ fn cache(v: &Values) -> Answer {
         Some(window) => answer
             .by("B·min(ctx, window)·kv")
             .row(text("one sequence", "单个序列"), one, "B", "min(ctx, window)·kv")
-            .row(text("tokens kept", "保留的 token"), kv::kept_tokens(context, Some(window)), "token", "min(ctx, window)")
-            .row(text("without the window", "没有窗口时"), kv::cache_bytes(per_token, 1.0, context, None), "B", "ctx·kv"),
+            .row(
+                text("tokens kept", "保留的 token"),
+                kv::kept_tokens(context, Some(window)),
+                "token",
+                "min(ctx, window)",
+            )
+            .row(
+                text("without the window", "没有窗口时"),
+                kv::cache_bytes(per_token, 1.0, context, None),
+                "B",
+                "ctx·kv",
+            ),
         None => answer.row(text("one sequence", "单个序列"), one, "B", "ctx·kv"),
     }
 }
@@ -176,7 +215,12 @@ fn capacity(v: &Values) -> Answer {
         .row(text("weights", "权重"), weights, "B", "N·bytes")
         .row(text("workspace", "工作区"), v.num("workspace"), "B", "")
         .row(text("left for KV", "留给 KV"), room, "B", "mem·util − N·bytes − workspace")
-        .row(text("sequences of ctx", "ctx 长度的序列数"), (tokens / v.num("ctx")).floor(), "", "⌊tokens / ctx⌋")
+        .row(
+            text("sequences of ctx", "ctx 长度的序列数"),
+            (tokens / v.num("ctx")).floor(),
+            "",
+            "⌊tokens / ctx⌋",
+        )
         .with("tokens", tokens, "");
     if room < 0.0 {
         return answer.note(

@@ -42,21 +42,33 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         name: "starvation",
         topic: Topic::Observation,
         title: text("Utilisation under a slow loader", "数据加载拖慢时的利用率"),
-        what: text("Share of time a GPU computes when batches come from a loader.", "批次由加载器供给时，GPU 真正计算的时间占比。"),
+        what: text(
+            "Share of time a GPU computes when batches come from a loader.",
+            "批次由加载器供给时，GPU 真正计算的时间占比。",
+        ),
         inputs: &[
             time("compute", "60ms", text("compute of a step", "一步的计算")),
             time("load", "40ms", text("loading of a batch", "加载一个 batch")),
-            Input::choice("loader", &["serial", "prefetch"], text("in turn, or the next batch meanwhile", "串行，或预取下一个 batch")),
+            Input::choice(
+                "loader",
+                &["serial", "prefetch"],
+                text("in turn, or the next batch meanwhile", "串行，或预取下一个 batch"),
+            ),
         ],
         formula: "compute/(load + compute)",
         source: "definition",
         compute: |v| {
             let (compute, load) = (v.num("compute"), v.num("load"));
             if v.word("loader") == "prefetch" {
-                Answer::of(sampling::utilisation_prefetched(compute, load), "frac").by("compute/max(load, compute)")
+                Answer::of(sampling::utilisation_prefetched(compute, load), "frac")
+                    .by("compute/max(load, compute)")
             } else {
-                Answer::of(sampling::utilisation_serial(compute, load), "frac")
-                    .row(text("with prefetch", "预取后"), sampling::utilisation_prefetched(compute, load), "frac", "compute/max(load, compute)")
+                Answer::of(sampling::utilisation_serial(compute, load), "frac").row(
+                    text("with prefetch", "预取后"),
+                    sampling::utilisation_prefetched(compute, load),
+                    "frac",
+                    "compute/max(load, compute)",
+                )
             }
         },
     },
@@ -71,8 +83,16 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         inputs: &[
             count("M", "4096", "", text("rows of the output", "输出行数")).within(1.0, 1e9),
             count("N", "4096", "", text("columns of the output", "输出列数")).within(1.0, 1e9),
-            count("tile", "128", "", text("side of a tile; the library chooses the real one", "tile 边长；实际由库决定")).within(1.0, 1e6),
-            Input::number("sms", crate::calc::input::Dim::Whole, "SM", text("multiprocessors", "SM 数")).within(1.0, 1e5).gpu(GpuField::Sms),
+            count(
+                "tile",
+                "128",
+                "",
+                text("side of a tile; the library chooses the real one", "tile 边长；实际由库决定"),
+            )
+            .within(1.0, 1e6),
+            Input::number("sms", crate::calc::input::Dim::Whole, "SM", text("multiprocessors", "SM 数"))
+                .within(1.0, 1e5)
+                .gpu(GpuField::Sms),
         ],
         formula: "tiles/(sms·⌈tiles/sms⌉)",
         source: "NVIDIA Matrix Multiplication Background User's Guide",

@@ -19,8 +19,13 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         inputs: &[
             count("p", "4", "", text("stages", "流水线级数")).within(1.0, 1e5),
             count("m", "8", "", text("micro-batches", "micro-batch 数")).within(1.0, 1e7),
-            count("v", "1", "", text("chunks a stage (interleaved)", "每级的段数（交错调度）")).within(1.0, 1e4),
-            Input::choice("of", &["step", "ideal"], text("share of the step, or over the ideal time", "占整步的比例，或与理想时间之比")),
+            count("v", "1", "", text("chunks a stage (interleaved)", "每级的段数（交错调度）"))
+                .within(1.0, 1e4),
+            Input::choice(
+                "of",
+                &["step", "ideal"],
+                text("share of the step, or over the ideal time", "占整步的比例，或与理想时间之比"),
+            ),
         ],
         formula: "(p − 1)/(m·v + p − 1)",
         source: "arXiv 2104.04473 §2.2",
@@ -32,9 +37,12 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             } else {
                 Answer::of(share, "frac")
             };
-            answer
-                .row(text("of the step", "占整步"), share, "frac", "(p − 1)/(m·v + p − 1)")
-                .row(text("over ideal time", "与理想时间之比"), ratio, "frac", "(p − 1)/(m·v)")
+            answer.row(text("of the step", "占整步"), share, "frac", "(p − 1)/(m·v + p − 1)").row(
+                text("over ideal time", "与理想时间之比"),
+                ratio,
+                "frac",
+                "(p − 1)/(m·v)",
+            )
         },
     },
     Calculator {
@@ -55,14 +63,22 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         source: "definition",
         compute: |v| {
             let batch = collectives::global_batch(v.num("micro"), v.num("accum"), v.num("dp"));
-            Answer::of(batch, "sequence").row(text("tokens a step", "每步 token 数"), batch * v.num("s"), "token", "micro·accum·dp·s")
+            Answer::of(batch, "sequence").row(
+                text("tokens a step", "每步 token 数"),
+                batch * v.num("s"),
+                "token",
+                "micro·accum·dp·s",
+            )
         },
     },
     Calculator {
         name: "scaling-efficiency",
         topic: Topic::Parallelism,
         title: text("Scaling efficiency", "扩展效率"),
-        what: text("What exposed communication leaves of perfect scaling.", "暴露的通信之后，离线性扩展还剩多少。"),
+        what: text(
+            "What exposed communication leaves of perfect scaling.",
+            "暴露的通信之后，离线性扩展还剩多少。",
+        ),
         inputs: &[
             time("step", "30ms", text("step on one GPU", "单卡一步")),
             time("exposed", "5ms", text("exposed communication", "暴露的通信")).within(0.0, 1e9),

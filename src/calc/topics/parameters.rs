@@ -24,12 +24,17 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             HEADS,
             KV_HEADS,
             HEAD_DIM,
-            Input::number("ffn", Dim::Whole, "", text("width of the MLP", "MLP 中间层宽度")).model(ModelField::Ffn),
+            Input::number("ffn", Dim::Whole, "", text("width of the MLP", "MLP 中间层宽度"))
+                .model(ModelField::Ffn),
             VOCAB,
             Input::choice("tied", YES_NO, text("head is the embedding", "输出头与 embedding 共享权重"))
                 .model(ModelField::Tied),
-            Input::choice("qkv_bias", YES_NO, text("Q, K, V have biases (Qwen2.5)", "QKV 带 bias（Qwen2.5）"))
-                .model(ModelField::QkvBias),
+            Input::choice(
+                "qkv_bias",
+                YES_NO,
+                text("Q, K, V have biases (Qwen2.5)", "QKV 带 bias（Qwen2.5）"),
+            )
+            .model(ModelField::QkvBias),
             Input::choice("qk_norm", YES_NO, text("norms of Q and K (Qwen3)", "Q、K 归一化（Qwen3）"))
                 .model(ModelField::QkNorm),
         ],
@@ -49,9 +54,14 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             LAYERS,
             HIDDEN,
             VOCAB,
-            Input::number("T", Dim::Whole, "token", text("positions", "位置数（上下文长度）")).model(ModelField::Context),
-            Input::choice("bias", YES_NO, text("linear layers and norms have biases", "线性层与归一化带 bias"))
-                .model(ModelField::Bias),
+            Input::number("T", Dim::Whole, "token", text("positions", "位置数（上下文长度）"))
+                .model(ModelField::Context),
+            Input::choice(
+                "bias",
+                YES_NO,
+                text("linear layers and norms have biases", "线性层与归一化带 bias"),
+            )
+            .model(ModelField::Bias),
             Input::choice(
                 "positions",
                 &["counted", "left-out"],
@@ -89,7 +99,12 @@ fn llama(v: &Values) -> Answer {
     Answer::of(model.total(), "param")
         .by(format!("heads·V·h + {attention} + L·3·h·ffn + L·2·h + h"))
         .with("heads", head, "")
-        .row(text("embedding and head", "embedding 与输出头"), model.embedding_and_head(), "param", "heads·V·h")
+        .row(
+            text("embedding and head", "embedding 与输出头"),
+            model.embedding_and_head(),
+            "param",
+            "heads·V·h",
+        )
         .row(text("attention", "attention"), model.attention(), "param", &attention)
         .row(text("MLP", "MLP"), model.mlp(), "param", "L·3·h·ffn")
         .row(text("norms", "归一化"), model.norms(), "param", "L·2·h + h")
@@ -107,12 +122,18 @@ fn gpt2(v: &Values) -> Answer {
     let blocks = if model.bias { "L·(12·h² + 13·h)" } else { "L·(12·h² + 2·h)" };
     let norm = if model.bias { "2·h" } else { "h" };
     let counted = v.word("positions") == "counted";
-    let (total, positions) = if counted { (model.total(), " + T·h") } else { (model.without_positions(), "") };
+    let (total, positions) =
+        if counted { (model.total(), " + T·h") } else { (model.without_positions(), "") };
     Answer::of(total, "param")
         .by(format!("V·h{positions} + {blocks} + {norm}"))
         .row(text("token embedding = head", "token embedding（即输出头）"), model.embedding(), "param", "V·h")
         .row(text("positions", "位置编码"), model.positions(), "param", "T·h")
         .row(text("blocks", "各层"), model.blocks(), "param", blocks)
         .row(text("last norm", "最后的归一化"), model.final_norm(), "param", norm)
-        .row(text("without positions", "不含位置编码"), model.without_positions(), "param", &format!("V·h + {blocks} + {norm}"))
+        .row(
+            text("without positions", "不含位置编码"),
+            model.without_positions(),
+            "param",
+            &format!("V·h + {blocks} + {norm}"),
+        )
 }

@@ -72,7 +72,12 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         ),
         inputs: &[
             count("S", "8192", "token", text("cached positions", "缓存位置数")),
-            count("T", "1", "token", text("queries: 1 in decode, S in prefill", "query 数：decode 为 1，prefill 为 S")),
+            count(
+                "T",
+                "1",
+                "token",
+                text("queries: 1 in decode, S in prefill", "query 数：decode 为 1，prefill 为 S"),
+            ),
             HEADS,
             KV_HEADS,
         ],
@@ -93,7 +98,8 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         ),
         inputs: &[
             HEADS,
-            Input::number("kv_lora", Dim::Whole, "", text("rank of the latent", "latent 的秩")).model(ModelField::KvLora),
+            Input::number("kv_lora", Dim::Whole, "", text("rank of the latent", "latent 的秩"))
+                .model(ModelField::KvLora),
             Input::number("rope", Dim::Whole, "", text("rotary part", "RoPE 维度")).model(ModelField::Rope),
             BYTES,
         ],
@@ -101,7 +107,8 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         source: "counted; shape from DeepSeek-V3 config_671B.json",
         compute: |v| {
             let bytes = v.num("bytes");
-            let intensity = roofline::mla_decode_intensity(v.num("n"), v.num("kv_lora"), v.num("rope"), bytes);
+            let intensity =
+                roofline::mla_decode_intensity(v.num("n"), v.num("kv_lora"), v.num("rope"), bytes);
             Answer::of(intensity, "FLOP/B")
         },
     },
@@ -114,9 +121,17 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             "仅权重量化只在“读权重”是瓶颈时加速 decode：上限就是这个 token 数。",
         ),
         inputs: &[
-            Input::number("bits", Dim::Plain, "bit", text("bits a weight; int4 group 128 with scale and zero is 4.156", "每权重位数；int4、组 128、含 scale 和 zero 为 4.156"))
-                .within(0.5, 64.0)
-                .default("4.15625"),
+            Input::number(
+                "bits",
+                Dim::Plain,
+                "bit",
+                text(
+                    "bits a weight; int4 group 128 with scale and zero is 4.156",
+                    "每权重位数；int4、组 128、含 scale 和 zero 为 4.156",
+                ),
+            )
+            .within(0.5, 64.0)
+            .default("4.15625"),
             PEAK,
             BANDWIDTH,
         ],
@@ -125,7 +140,12 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         compute: |v| {
             let (peak, bw) = (v.num("peak"), v.num("bw"));
             Answer::of(roofline::quantisation_crossover(v.num("bits"), peak, bw), "token")
-                .row(text("in 16 bits", "16 位时"), roofline::quantisation_crossover(16.0, peak, bw), "token", "16/8·peak / (2·bw)")
+                .row(
+                    text("in 16 bits", "16 位时"),
+                    roofline::quantisation_crossover(16.0, peak, bw),
+                    "token",
+                    "16/8·peak / (2·bw)",
+                )
                 .note("above it int4 only adds the work of unpacking", "超过它，int4 只剩解包的额外开销")
         },
     },
@@ -140,7 +160,12 @@ fn kernel(v: &Values) -> Answer {
         .row(text("moving", "搬运"), bytes / bw, "s", "moved/bw")
         .row(text("intensity", "算术强度"), intensity, "FLOP/B", "flop/moved")
         .row(text("ridge", "拐点"), ridge, "FLOP/B", "peak/bw")
-        .row(text("attainable", "可达算力"), roofline::attainable(intensity, peak, bw), "FLOP/s", "min(peak, flop/moved·bw)");
+        .row(
+            text("attainable", "可达算力"),
+            roofline::attainable(intensity, peak, bw),
+            "FLOP/s",
+            "min(peak, flop/moved·bw)",
+        );
     if intensity < ridge {
         answer.note("memory is the limit", "瓶颈是显存带宽")
     } else {

@@ -8,9 +8,11 @@ use crate::calc::inputs::{BLOCK, VOCAB, count, time};
 use crate::calc::resolve::Values;
 use crate::calc::{Calculator, Topic, text};
 
-const DRAFTS: Input = count("g", "4", "token", text("drafted tokens a pass", "每次草拟的 token 数")).within(1.0, 1000.0);
+const DRAFTS: Input =
+    count("g", "4", "token", text("drafted tokens a pass", "每次草拟的 token 数")).within(1.0, 1000.0);
 const ACCEPTANCE: Input =
-    Input::number("a", Dim::Share, "", text("share of drafts that are accepted", "草稿被接受的比例")).default("0.8");
+    Input::number("a", Dim::Share, "", text("share of drafts that are accepted", "草稿被接受的比例"))
+        .default("0.8");
 const TOKENS: Input = count("N", "101", "token", text("output tokens", "输出 token 数"));
 const TTFT: Input = time("ttft", "0.3s", text("time to first token", "首 token 时间 TTFT"));
 
@@ -25,7 +27,11 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         ),
         inputs: &[
             count("B", "16", "", text("slots", "槽位数")).within(1.0, 1e6),
-            Input::choice("lengths", &["exponential", "uniform"], text("distribution of output lengths", "输出长度的分布")),
+            Input::choice(
+                "lengths",
+                &["exponential", "uniform"],
+                text("distribution of output lengths", "输出长度的分布"),
+            ),
         ],
         formula: "1 / (1 + 1/2 + … + 1/B)",
         source: "mean over the expected largest of B lengths",
@@ -51,8 +57,12 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         compute: |v| {
             let (tokens, block) = (v.num("t"), v.num("block"));
             let blocks = serving::blocks(tokens, block);
-            Answer::of(blocks, "block")
-                .row(text("tokens wasted", "浪费的 token"), blocks * block - tokens, "token", "⌈t / block⌉·block − t")
+            Answer::of(blocks, "block").row(
+                text("tokens wasted", "浪费的 token"),
+                blocks * block - tokens,
+                "token",
+                "⌈t / block⌉·block − t",
+            )
         },
     },
     Calculator {
@@ -69,7 +79,10 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         name: "prefix-cache",
         topic: Topic::Serving,
         title: text("Prefix cache, whole blocks", "前缀缓存按整块复用"),
-        what: text("Tokens of a shared prefix that need no prefill: only whole blocks count.", "共享前缀里不用再 prefill 的 token：只有整块算数。"),
+        what: text(
+            "Tokens of a shared prefix that need no prefill: only whole blocks count.",
+            "共享前缀里不用再 prefill 的 token：只有整块算数。",
+        ),
         inputs: &[
             count("shared", "500", "token", text("shared prefix", "共享前缀")),
             count("prompt", "800", "token", text("whole prompt", "整个 prompt")),
@@ -78,12 +91,21 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         formula: "⌊min(shared, prompt) / block⌋·block",
         source: "docs.vllm.ai, automatic prefix caching",
         compute: |v| {
-            let (shared, prompt, block) = (v.num("shared").min(v.num("prompt")), v.num("prompt"), v.num("block"));
+            let (shared, prompt, block) =
+                (v.num("shared").min(v.num("prompt")), v.num("prompt"), v.num("block"));
             let reused = serving::reused_tokens(shared, block);
             Answer::of(reused, "token")
                 .row(text("blocks", "块"), reused / block, "block", "⌊min(shared, prompt) / block⌋")
-                .row(text("share of prefill saved", "省下的 prefill 占比"), reused / prompt, "frac", "reused / prompt")
-                .note("counted in tokens; attention saves a little more", "按 token 计；attention 部分还能多省一点")
+                .row(
+                    text("share of prefill saved", "省下的 prefill 占比"),
+                    reused / prompt,
+                    "frac",
+                    "reused / prompt",
+                )
+                .note(
+                    "counted in tokens; attention saves a little more",
+                    "按 token 计；attention 部分还能多省一点",
+                )
         },
     },
     Calculator {
@@ -119,7 +141,14 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         inputs: &[
             ACCEPTANCE,
             DRAFTS,
-            Input::number("c", Dim::Plain, "", text("cost of a draft over a target pass", "草稿一步相对大模型一步的成本")).within(0.0, 10.0).default("0.05"),
+            Input::number(
+                "c",
+                Dim::Plain,
+                "",
+                text("cost of a draft over a target pass", "草稿一步相对大模型一步的成本"),
+            )
+            .within(0.0, 10.0)
+            .default("0.05"),
         ],
         formula: "tokens / (g·c + 1)",
         source: "arXiv 2211.17192 theorem 3.8",
@@ -139,12 +168,22 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         compute: |v| {
             let (e2e, ttft) = (v.num("e2e"), v.num("ttft"));
             if e2e < ttft {
-                return Answer::none("s", "the whole request is shorter than its first token", "整个请求比首 token 还短");
+                return Answer::none(
+                    "s",
+                    "the whole request is shorter than its first token",
+                    "整个请求比首 token 还短",
+                );
             }
             match serving::tpot_seconds(e2e, ttft, v.num("N")) {
-                Some(seconds) => Answer::of(seconds, "s")
-                    .row(text("tokens/s", "token/s"), 1.0 / seconds, "token/s", "(N − 1)/(e2e − ttft)"),
-                None => Answer::none("s", "one token has no gap: N > 1", "只有一个 token，没有间隔：需要 N > 1"),
+                Some(seconds) => Answer::of(seconds, "s").row(
+                    text("tokens/s", "token/s"),
+                    1.0 / seconds,
+                    "token/s",
+                    "(N − 1)/(e2e − ttft)",
+                ),
+                None => {
+                    Answer::none("s", "one token has no gap: N > 1", "只有一个 token，没有间隔：需要 N > 1")
+                }
             }
         },
     },
@@ -152,7 +191,10 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         name: "throughput",
         topic: Topic::Serving,
         title: text("Throughput at a concurrency", "给定并发下的吞吐"),
-        what: text("Requests and tokens a second from C, TTFT and TPOT.", "由并发、TTFT 和 TPOT 得到请求/s 与 token/s。"),
+        what: text(
+            "Requests and tokens a second from C, TTFT and TPOT.",
+            "由并发、TTFT 和 TPOT 得到请求/s 与 token/s。",
+        ),
         inputs: &[
             count("C", "64", "", text("requests in flight", "并发请求数")),
             TTFT,
@@ -165,7 +207,12 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             let (ttft, tpot, tokens) = (v.num("ttft"), v.num("tpot"), v.num("N"));
             let rate = serving::requests_per_second(v.num("C"), ttft, tpot, tokens);
             Answer::of(rate, "request/s")
-                .row(text("a request takes", "单个请求"), serving::e2e_seconds(ttft, tpot, tokens), "s", "ttft + (N − 1)·tpot")
+                .row(
+                    text("a request takes", "单个请求"),
+                    serving::e2e_seconds(ttft, tpot, tokens),
+                    "s",
+                    "ttft + (N − 1)·tpot",
+                )
                 .row(text("tokens/s", "token/s"), rate * tokens, "token/s", "N·rate")
         },
     },
@@ -173,9 +220,14 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         name: "little",
         topic: Topic::Serving,
         title: text("Little's law", "Little 定律"),
-        what: text("What is in flight is rate × latency, whatever the distribution.", "在途数 = 速率 × 延迟，与分布无关。"),
+        what: text(
+            "What is in flight is rate × latency, whatever the distribution.",
+            "在途数 = 速率 × 延迟，与分布无关。",
+        ),
         inputs: &[
-            Input::number("rate", Dim::Plain, "/s", text("requests a second", "每秒请求数")).within(0.0, 1e12).default("10"),
+            Input::number("rate", Dim::Plain, "/s", text("requests a second", "每秒请求数"))
+                .within(0.0, 1e12)
+                .default("10"),
             time("latency", "2.3s", text("latency", "延迟")),
         ],
         formula: "rate·latency",
@@ -187,7 +239,9 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         topic: Topic::Serving,
         title: text("Perplexity", "困惑度"),
         what: text("exp of the mean loss in nats.", "平均 loss（nat）取指数。"),
-        inputs: &[Input::number("nll", Dim::Plain, "nat", text("mean loss", "平均 loss")).within(0.0, 100.0).default("3.12")],
+        inputs: &[Input::number("nll", Dim::Plain, "nat", text("mean loss", "平均 loss"))
+            .within(0.0, 100.0)
+            .default("3.12")],
         formula: "exp(nll)",
         source: "definition",
         compute: |v| Answer::of(serving::perplexity(v.num("nll")), ""),

@@ -48,7 +48,20 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             PARAMS,
             RANKS,
             STAGE,
-            Input::choice("recipe", &["mixed", "autocast", "fp32", "mixed-fp32-grads", "megatron", "bf16", "adam8bit-master", "adam8bit"], RECIPE.help),
+            Input::choice(
+                "recipe",
+                &[
+                    "mixed",
+                    "autocast",
+                    "fp32",
+                    "mixed-fp32-grads",
+                    "megatron",
+                    "bf16",
+                    "adam8bit-master",
+                    "adam8bit",
+                ],
+                RECIPE.help,
+            ),
         ],
         formula: "N·(weights + gradients + optimizer)",
         source: "arXiv 1910.02054 figure 1",
@@ -68,7 +81,10 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             Input::choice(
                 "stage",
                 &["0", "1", "2", "3", "fsdp-no-reshard"],
-                text("ZeRO stage; FSDP is 3, with reshard_after_forward=False fsdp-no-reshard", "ZeRO 阶段；FSDP 是 3，reshard_after_forward=False 选 fsdp-no-reshard"),
+                text(
+                    "ZeRO stage; FSDP is 3, with reshard_after_forward=False fsdp-no-reshard",
+                    "ZeRO 阶段；FSDP 是 3，reshard_after_forward=False 选 fsdp-no-reshard",
+                ),
             ),
             BYTES,
         ],
@@ -86,10 +102,20 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         ),
         inputs: &[
             PARAMS,
-            Input::number("largest", Dim::Whole, "param", text("parameters of the largest layer (ZeRO-3)", "最大一层的参数量（ZeRO-3）")).default("32e6"),
+            Input::number(
+                "largest",
+                Dim::Whole,
+                "param",
+                text("parameters of the largest layer (ZeRO-3)", "最大一层的参数量（ZeRO-3）"),
+            )
+            .default("32e6"),
             RANKS,
             Input::choice("stage", &["2", "3"], text("ZeRO stage", "ZeRO 阶段")),
-            Input::choice("offload", &["none", "optimizer", "optimizer+params"], text("what goes to the host", "卸载到主机的部分")),
+            Input::choice(
+                "offload",
+                &["none", "optimizer", "optimizer+params"],
+                text("what goes to the host", "卸载到主机的部分"),
+            ),
         ],
         formula: "4·N + 16·N/n",
         source: "deepspeedai/DeepSpeed docs/code-docs/source/memory.rst",
@@ -114,16 +140,22 @@ pub(super) fn chosen_stage(v: &Values) -> Stage {
 
 /// Names the parts of a recipe as symbols.
 fn with_recipe(answer: Answer, recipe: Recipe) -> Answer {
-    answer
-        .with("weights", recipe.weights, "B")
-        .with("gradients", recipe.gradients, "B")
-        .with("optimizer", recipe.optimizer, "B")
+    answer.with("weights", recipe.weights, "B").with("gradients", recipe.gradients, "B").with(
+        "optimizer",
+        recipe.optimizer,
+        "B",
+    )
 }
 
 fn state(v: &Values) -> Answer {
     let (params, recipe) = (v.num("N"), chosen_recipe(v));
     let answer = Answer::of(training_state::bytes(params, recipe), "B")
-        .row(text("bytes a parameter", "每参数字节"), recipe.bytes_per_param(), "B", "weights + gradients + optimizer")
+        .row(
+            text("bytes a parameter", "每参数字节"),
+            recipe.bytes_per_param(),
+            "B",
+            "weights + gradients + optimizer",
+        )
         .row(text("weights", "权重"), params * recipe.weights, "B", "N·weights")
         .row(text("gradients", "梯度"), params * recipe.gradients, "B", "N·gradients")
         .row(text("optimizer", "优化器"), params * recipe.optimizer, "B", "N·optimizer")

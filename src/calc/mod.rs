@@ -188,7 +188,7 @@ pub fn near(name: &str) -> Vec<&'static str> {
     let parts: Vec<&str> = wanted.split(['-', '_', ' ']).filter(|p| p.len() > 1).collect();
     let mut found: Vec<(usize, &str)> = all()
         .filter_map(|c| {
-            let distance = tables::distance(&wanted, c.name);
+            let distance = tables::distance(&tables::plain(&wanted), &tables::plain(c.name));
             let shares = c.name.split('-').any(|p| parts.contains(&p)) || c.name.starts_with(&wanted);
             let near = distance <= (wanted.chars().count() / 3).max(1);
             (shares || near).then_some((if shares { distance.min(2) } else { distance }, c.name))

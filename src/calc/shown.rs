@@ -25,8 +25,7 @@ pub fn formula_number(value: f64, unit: &str) -> String {
         "B" if value >= 1e6 => binary(value, ""),
         "B/s" | "FLOP/s" | "FLOP" | "Hz" => scaled(value, unit),
         "s" => seconds(value),
-        "B" => format!("{} B", plain(value)),
-        "B/token" => format!("{} B", plain(value)),
+        "B" | "B/token" => format!("{} B", plain(value)),
         _ => plain(value),
     }
 }

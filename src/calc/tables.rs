@@ -12,6 +12,7 @@ use super::number;
 /// Shape of a model. What its configuration does not have is missing.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a yes or no of a configuration")]
 pub struct Model {
     /// Name.
     pub name: String,

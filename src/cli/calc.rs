@@ -79,7 +79,7 @@ fn object(calculator: &Calculator, resolved: &[Resolved], answer: &Answer, lang:
         .iter()
         .map(|r| {
             let value = match &r.value {
-                Value::Number(value) => json!(value),
+                Value::Number(value) => number(Some(*value)),
                 Value::Word(word) => json!(word),
                 Value::Nothing => Json::Null,
             };
@@ -87,21 +87,28 @@ fn object(calculator: &Calculator, resolved: &[Resolved], answer: &Answer, lang:
         })
         .collect();
     let mut object = json!({
-        "name": calculator.name, "inputs": inputs, "value": answer.value, "unit": answer.unit,
+        "name": calculator.name, "inputs": inputs, "value": number(answer.value), "unit": answer.unit,
         "formula": answer.formula, "source": calculator.source,
     });
     if !answer.rows.is_empty() {
         let rows = answer.rows.iter();
         object["rows"] = rows
-            .map(
-                |r| json!({"name": r.name.get(lang), "value": r.value, "unit": r.unit, "formula": r.formula}),
-            )
+            .map(|r| json!({"name": r.name.get(lang), "value": number(r.value), "unit": r.unit, "formula": r.formula}))
             .collect();
     }
     if !answer.notes.is_empty() {
         object["notes"] = answer.notes.iter().map(|n| json!(n.get(lang))).collect();
     }
     object
+}
+
+/// A number, whole where it is whole; null where there is none.
+fn number(value: Option<f64>) -> Json {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    match value {
+        Some(value) if value.fract() == 0.0 && value.abs() < EXACT => json!(value as i64),
+        value => json!(value),
+    }
 }
 
 fn shown(calculator: &Calculator, resolved: &[Resolved], answer: &Answer, lang: Lang) -> String {

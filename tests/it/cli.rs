@@ -17,7 +17,7 @@ fn infralab(args: &[&str], data: &std::path::Path) -> Output {
         .expect("the program runs")
 }
 
-fn in_temp(args: &[&str]) -> (i32, String, String) {
+pub(crate) fn in_temp(args: &[&str]) -> (i32, String, String) {
     let data = tempfile::tempdir().expect("temp dir");
     told(&infralab(args, data.path()))
 }

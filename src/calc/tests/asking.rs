@@ -22,7 +22,7 @@ fn every_calculator_answers_for_its_defaults_and_every_choice_in_both_languages(
                 match calculator.ask(&given) {
                     Ok(answer) => assert!(answer.value.is_some(), "{} {given:?}", calculator.name),
                     Err(faults) => {
-                        assert_eq!(input.name, "dtype", "{} {given:?}: {faults:?}", calculator.name)
+                        assert_eq!(input.name, "dtype", "{} {given:?}: {faults:?}", calculator.name);
                     }
                 }
             }

@@ -72,12 +72,10 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         compute: |v| {
             let flop = flops::training(v.num("N"), v.num("D"));
             let seconds = flops::training_seconds(flop, v.num("gpus"), v.num("peak"), v.num("mfu"));
-            Answer::of(flop, "FLOP").row(text("time", "时间"), seconds, "s", "6·N·D / (gpus·peak·mfu)").row(
-                text("GPU hours", "GPU 小时"),
-                seconds * v.num("gpus") / 3600.0,
-                "GPU·h",
-                "gpus·time",
-            )
+            Answer::of(flop, "FLOP")
+                .with("time", seconds / 3600.0, "")
+                .row(text("time", "时间"), seconds, "s", "6·N·D / (gpus·peak·mfu)")
+                .row(text("GPU hours", "GPU 小时"), seconds * v.num("gpus") / 3600.0, "GPU·h", "gpus·time h")
         },
     },
     Calculator {

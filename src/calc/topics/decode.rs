@@ -52,12 +52,10 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             let tokens = v.num("s");
             let flop = flops::prefill(v.num("N"), v.num("L"), v.num("h"), tokens);
             let seconds = flops::training_seconds(flop, 1.0, v.num("peak"), v.num("eff"));
-            Answer::of(seconds, "s").row(text("operations", "运算量"), flop, "FLOP", "2·N·s + 2·L·h·s²").row(
-                text("tokens/s", "token/s"),
-                tokens / seconds,
-                "token/s",
-                "s / time",
-            )
+            Answer::of(seconds, "s")
+                .with("time", seconds, "s")
+                .row(text("operations", "运算量"), flop, "FLOP", "2·N·s + 2·L·h·s²")
+                .row(text("tokens/s", "token/s"), tokens / seconds, "token/s", "s / time")
         },
     },
     Calculator {
@@ -129,6 +127,7 @@ fn step(v: &Values) -> Answer {
     let step = decode::step(load, v.num("bw"), v.num("peak"));
     let seconds = step.seconds();
     let answer = Answer::of(seconds, "s")
+        .with("time", seconds, "s")
         .row(text("read the KV cache", "读 KV cache"), step.kv, "s", "B·ctx·kv/bw")
         .row(text("read the weights", "读权重"), step.weights, "s", "N·bytes/bw")
         .row(text("multiply", "计算"), step.compute, "s", "2·B·N/peak")

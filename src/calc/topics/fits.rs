@@ -204,6 +204,8 @@ fn serving(v: &Values) -> Answer {
         .by(format!("N·bytes/gpus + B·{tokens}·{divided} + workspace"))
         .with("needed", needed, "B")
         .with("available", usable, "B")
+        .with("weights", weights, "B")
+        .with("one_kv", one, "B")
         .row(text("weights", "权重"), weights, "B", "N·bytes/gpus")
         .row(text("KV cache", "KV cache"), cache, "B", &format!("B·{tokens}·{divided}"))
         .row(text("workspace", "工作区"), workspace, "B", "");
@@ -211,7 +213,7 @@ fn serving(v: &Values) -> Answer {
         text("sequences that fit", "能放下的序列数"),
         kv::max_tokens(room, one),
         "",
-        "⌊(mem·util − weights − workspace) / KV of one⌋",
+        "⌊(mem·util − weights − workspace) / one_kv⌋",
     );
     if per_token * gpus > v.num("kv") * 1.001 {
         return answer.note(

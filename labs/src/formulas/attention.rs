@@ -74,6 +74,60 @@ pub fn naive_peak_extra_bytes_with(copies: f64, shape: Shape, bytes: f64) -> f64
     copies * score_copy_bytes(shape, bytes) + 2.0 * shape.tensor_elements() * bytes
 }
 
+/// Copies of the score matrix that are alive at the peak of a naive forward without gradients. With a mask the peak is
+/// in the softmax: the scaled scores, which the textbook's lines keep until they end, the masked scores and the
+/// weights. Without one, at most two live at once: the raw and the scaled scores, then the scaled scores and the
+/// weights. Nothing is kept for a backward, so these are the same on the CPU and on CUDA.
+pub fn naive_forward_score_copies(causal: bool) -> f64 {
+    if causal { 3.0 } else { 2.0 }
+}
+
+/// Peak bytes beyond the inputs of a naive forward without gradients: the larger of the softmax's moment,
+/// `c·b·h·n²·bytes`, and that of the last product, when two score copies and the output are alive:
+/// `2·b·h·n²·bytes + b·h·n·d·bytes`.
+pub fn naive_forward_peak_extra_bytes(shape: Shape, bytes: f64, causal: bool) -> f64 {
+    let score = score_copy_bytes(shape, bytes);
+    let softmax = naive_forward_score_copies(causal) * score;
+    softmax.max(2.0 * score + shape.tensor_elements() * bytes)
+}
+
+/// Fewest bytes beyond the inputs that a fused forward without gradients can hold at its end: the output,
+/// `b·h·n·d·bytes`, and for kernels that write the log-sum-exp of each row even then (`rows`), `4·b·h·n` more.
+///
+/// Source: arXiv 2205.14135, algorithm 1. LibTorch asks cuDNN and the memory-efficient kernel for the log-sum-exp only
+/// where a gradient is wanted; its flash kernels always write it.
+pub fn fused_forward_floor_extra_bytes(shape: Shape, bytes: f64, rows: bool) -> f64 {
+    let log_sum_exp = if rows { 4.0 * (shape.b * shape.h * shape.n) as f64 } else { 0.0 };
+    shape.tensor_elements() * bytes + log_sum_exp
+}
+
+/// Bytes beyond the inputs that a fused forward without gradients is allowed before it is tried: the floor, an fp32
+/// copy of the output to accumulate in, and two more fp32 numbers per row. A bound for deciding, not a prediction.
+pub fn fused_forward_extra_bound_bytes(shape: Shape, bytes: f64) -> f64 {
+    fused_forward_floor_extra_bytes(shape, bytes, true)
+        + 4.0 * shape.tensor_elements()
+        + 2.0 * 4.0 * (shape.b * shape.h * shape.n) as f64
+}
+
+/// How fast a quantity grows with the length: the exponent `p` of `n^p` through two points, `log₂(y₂/y₁) / log₂(n₂/n₁)`.
+/// 2 for what is quadratic, 1 for what is linear.
+pub fn growth_exponent(shorter: (f64, f64), longer: (f64, f64)) -> f64 {
+    (longer.1 / shorter.1).log2() / (longer.0 / shorter.0).log2()
+}
+
+/// Smallest block of the CUDA caching allocator; what is asked for is rounded up to a multiple of it.
+///
+/// Source: PyTorch `c10/cuda/CUDACachingAllocator.cpp`, `kMinBlockSize`.
+pub const CUDA_BLOCK_BYTES: f64 = 512.0;
+
+/// Bytes by which rounding to [`CUDA_BLOCK_BYTES`] raises the peak of a naive forward and backward: of each score copy
+/// and of the two tensors beside them.
+pub fn naive_block_rounding_bytes(shape: Shape, bytes: f64) -> f64 {
+    let excess = |asked: f64| (asked / CUDA_BLOCK_BYTES).ceil() * CUDA_BLOCK_BYTES - asked;
+    NAIVE_SCORE_COPIES * excess(score_copy_bytes(shape, bytes))
+        + 2.0 * excess(shape.tensor_elements() * bytes)
+}
+
 /// Fewest bytes beyond the inputs that any fused forward and backward can hold at its end: the output and three
 /// gradients, plus one fp32 log-sum-exp per row: `4·b·h·n·d·bytes + 4·b·h·n`. What a kernel uses above this is its
 /// workspace.
@@ -86,8 +140,13 @@ pub fn fused_floor_extra_bytes(shape: Shape, bytes: f64) -> f64 {
 /// Bytes of what a forward and backward is given: Q, K, V and the output's gradient, `4·b·h·n·d·bytes`, and with
 /// `mask` an explicit mask of one byte per pair of positions, `n²`.
 pub fn input_bytes(shape: Shape, bytes: f64, mask: bool) -> f64 {
+    shape.tensor_elements() * bytes + forward_input_bytes(shape, bytes, mask)
+}
+
+/// Bytes of what a forward alone is given: as [`input_bytes`], without the output's gradient.
+pub fn forward_input_bytes(shape: Shape, bytes: f64, mask: bool) -> f64 {
     let pairs = if mask { shape.n as f64 * shape.n as f64 } else { 0.0 };
-    4.0 * shape.tensor_elements() * bytes + pairs
+    3.0 * shape.tensor_elements() * bytes + pairs
 }
 
 /// Bytes beyond the inputs that a fused forward and backward is allowed before it is tried: the floor, an fp32 copy of
@@ -162,6 +221,39 @@ mod tests {
     fn score_copies_invert_the_naive_peak() {
         let extra = naive_peak_extra_bytes(H200, 2.0);
         assert_eq!(score_copies_in(H200, 2.0, extra), NAIVE_SCORE_COPIES);
+    }
+
+    #[test]
+    fn a_forward_alone_holds_fewer_score_copies() {
+        let score = score_copy_bytes(H200, 2.0);
+        assert_eq!(naive_forward_peak_extra_bytes(H200, 2.0, true), 3.0 * score);
+        let output = H200.tensor_elements() * 2.0;
+        assert_eq!(naive_forward_peak_extra_bytes(H200, 2.0, false), 2.0 * score + output);
+        // Where a row of the output is longer than two of the scores, the last product is the peak.
+        let short = Shape { n: 16, ..H200 };
+        let (score, output) = (score_copy_bytes(short, 2.0), short.tensor_elements() * 2.0);
+        assert_eq!(naive_forward_peak_extra_bytes(short, 2.0, true), 2.0 * score + output);
+        assert_eq!(
+            fused_forward_floor_extra_bytes(H200, 2.0, true) - H200.tensor_elements() * 2.0,
+            2_097_152.0
+        );
+        assert!(fused_forward_extra_bound_bytes(H200, 2.0) < fused_extra_bound_bytes(H200, 2.0));
+    }
+
+    #[test]
+    fn the_exponent_tells_quadratic_from_linear() {
+        let at = |f: fn(Shape, f64) -> f64, n| (n as f64, f(Shape { n, ..H200 }, 2.0));
+        let quadratic = growth_exponent(at(naive_peak_extra_bytes, 8192), at(naive_peak_extra_bytes, 16384));
+        let linear = growth_exponent(at(fused_floor_extra_bytes, 4096), at(fused_floor_extra_bytes, 16384));
+        assert!((quadratic - 2.0).abs() < 0.02 && (linear - 1.0).abs() < 1e-12, "{quadratic} {linear}");
+    }
+
+    #[test]
+    fn lengths_of_powers_of_two_need_no_rounding() {
+        assert_eq!(naive_block_rounding_bytes(H200, 2.0), 0.0);
+        // 17² · 2 = 578 B in blocks of 512 B are 1024; 17 · 8 · 2 = 272 B are 512.
+        let odd = Shape { b: 1, h: 1, n: 17, d: 8 };
+        assert_eq!(naive_block_rounding_bytes(odd, 2.0), 4.0 * 446.0 + 2.0 * 240.0);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::Error;
 use super::input::StopFlag;
 use super::memory::{empty_cache, free_bytes};
 use super::output::Output;
-use super::timing::{Repeats, median_ms};
+use super::timing::{self, Repeats, Timing};
 use crate::clock::mono_ns;
 use crate::protocol::{Edge, Event, Expected, Hello, Point, Quantity, RunRequest, Text};
 
@@ -86,9 +86,9 @@ impl Context {
         if self.stopped() { Err(Error::Stopped) } else { Ok(()) }
     }
 
-    /// Median time of `work` in ms, by device events on CUDA and by the wall clock on the CPU.
-    pub fn timed(&self, repeats: Repeats, work: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
-        median_ms(self.device, repeats, &self.stop, work)
+    /// Times of `work`, by device events on CUDA and by the wall clock on the CPU.
+    pub fn timed(&self, repeats: Repeats, work: impl FnMut() -> Result<(), Error>) -> Result<Timing, Error> {
+        timing::time(self.device, repeats, &self.stop, work)
     }
 
     /// Bytes that the lab may take: `own` (its parameter), else the request's bound, else 90 % of what is free now.

@@ -8,6 +8,7 @@ use tch::Device;
 use super::input::StopFlag;
 use super::memory::cuda_index;
 use super::{Error, ffi};
+use crate::protocol::Quantity;
 
 /// How often to run before and while measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,13 +34,55 @@ impl Repeats {
     }
 }
 
-/// Median time of `work` in milliseconds. Looks at `stop` between runs.
-pub fn median_ms(
+/// What the timed repetitions of one piece of work took, at least one of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timing {
+    readings_ms: Vec<f64>,
+}
+
+impl Timing {
+    /// Every repetition in milliseconds, in the order in which they ran.
+    pub fn readings_ms(&self) -> &[f64] {
+        &self.readings_ms
+    }
+
+    /// The median in milliseconds; of an even count the larger of the middle two.
+    pub fn median_ms(&self) -> f64 {
+        let mut sorted = self.readings_ms.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+    }
+
+    /// The median with the shortest and the longest repetition, in ms.
+    pub fn quantity(&self) -> Quantity {
+        Quantity::median_of(&self.readings_ms, "ms")
+    }
+
+    /// The rate of `flop` operations at the median time, in TFLOP/s, with the rates of the longest and the shortest
+    /// repetition.
+    pub fn tflops(&self, flop: f64) -> Quantity {
+        let rate = |ms: f64| flop / ms / 1e9;
+        let times = self.quantity();
+        Quantity {
+            range: times.range.map(|[shortest, longest]| [rate(longest), rate(shortest)]),
+            ..Quantity::some(rate(self.median_ms()), "TFLOP/s")
+        }
+    }
+
+    /// The longest repetition divided by the shortest: 1 on a machine that does nothing else.
+    pub fn spread(&self) -> f64 {
+        let [shortest, longest] = self.quantity().range.unwrap_or([1.0, 1.0]);
+        longest / shortest
+    }
+}
+
+/// Times of `work`, after its warm-ups. Looks at `stop` between runs.
+pub fn time(
     device: Device,
     repeats: Repeats,
     stop: &StopFlag,
     mut work: impl FnMut() -> Result<(), Error>,
-) -> Result<f64, Error> {
+) -> Result<Timing, Error> {
     let go_on = || if stop.is_set() { Err(Error::Stopped) } else { Ok(()) };
     for _ in 0..repeats.warm_ups {
         go_on()?;
@@ -65,8 +108,7 @@ pub fn median_ms(
             times.push(start.elapsed().as_secs_f64() * 1e3);
         }
     }
-    times.sort_by(f64::total_cmp);
-    Ok(times[times.len() / 2])
+    Ok(Timing { readings_ms: times })
 }
 
 /// Waits until the device has nothing left to do.
@@ -115,5 +157,19 @@ impl Drop for DeviceEvent {
     fn drop(&mut self) {
         // SAFETY: owned, and dropped once.
         unsafe { ffi::il_event_delete(self.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timing_keeps_its_median_and_tells_its_range() {
+        let timing = Timing { readings_ms: vec![4.0, 1.0, 2.0, 8.0] };
+        assert_eq!(timing.quantity().value, Some(timing.median_ms()));
+        let rate = timing.tflops(8e9);
+        assert_eq!((timing.median_ms(), timing.spread()), (4.0, 8.0));
+        assert_eq!((rate.value, rate.range), (Some(2.0), Some([1.0, 8.0])));
     }
 }

@@ -5,8 +5,9 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitSta
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
+use infralab_labs::find_lab;
 use infralab_labs::protocol::{DeviceChoice, Event, Request, RunRequest};
-use infralab_labs::spec::{ParamValue, Size};
+use infralab_labs::spec::{ParamValue, Params, Size};
 
 /// A stuck worker fails its test; a busy machine does not.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -107,12 +108,16 @@ fn lines_of(stdout: ChildStdout) -> Receiver<String> {
     lines
 }
 
-pub(crate) fn run_request(lab: &str, size: Size, params: &[(&str, ParamValue)]) -> Request {
+/// The size's defaults with `set` on top, unchecked: a worker must refuse what it cannot use.
+pub(crate) fn run_request(lab: &str, size: Size, set: &[(&str, ParamValue)]) -> Request {
+    let mut params =
+        find_lab(lab).map_or_else(Params::new, |lab| lab.params_for(size, &[]).expect("defaults"));
+    params.extend(set.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     Request::Run(RunRequest {
         lab: lab.into(),
         size,
         device: DeviceChoice::Cpu,
-        params: params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        params,
         seed: 7,
         budget_bytes: None,
     })

@@ -1,8 +1,8 @@
-//! Forward and gradients of every series against float64 on the CPU.
+//! Forward and, where the run has a backward, gradients of every series against float64 on the CPU.
 
 use tch::{Device, Kind, Tensor};
 
-use super::{Config, Dtype, Inputs, Series, small_shape};
+use super::{Config, Dtype, Inputs, Mode, Series, small_shape};
 use crate::protocol::{Check, Event, Text};
 use crate::torch::sdpa::Only;
 use crate::torch::{Context, Error};
@@ -29,8 +29,9 @@ pub(super) fn run(ctx: &Context, config: &Config, series: &[Series], steps: u32)
     let kind = config.dtype.kind();
     let _phase = ctx.phase("check");
     // Rounded to the element type before anybody computes, so that the reference sees the same numbers.
-    let inputs = Inputs::random(shape, Kind::Float, Device::Cpu, config.causal)?.to(kind, Device::Cpu)?;
-    let reference = results(&inputs.to(Kind::Double, Device::Cpu)?, Series::Naive, config.causal)?;
+    let inputs = Inputs::random(shape, Kind::Float, Device::Cpu, config.causal, config.mode)?;
+    let inputs = inputs.to(kind, Device::Cpu)?;
+    let reference = results(&inputs.to(Kind::Double, Device::Cpu)?, Series::Naive, config)?;
     let on_device = inputs.to(kind, ctx.device())?;
     let described = format!("float64 on the CPU, b={} h={} n={} d={}", shape.b, shape.h, shape.n, shape.d);
     for (done, &one) in series.iter().enumerate() {
@@ -44,7 +45,7 @@ pub(super) fn run(ctx: &Context, config: &Config, series: &[Series], steps: u32)
             Series::Naive => None,
             Series::Sdpa(backend) => Some(Only::new(backend)?),
         };
-        let measured = results(&on_device, one, config.causal)?;
+        let measured = results(&on_device, one, config)?;
         for ((name, got), want) in NAMES.iter().zip(&measured).zip(&reference) {
             let tolerance = config.dtype.tolerance();
             let (error, scale) = (largest(&got.f_sub(want)?)?, largest(want)?);
@@ -62,11 +63,16 @@ pub(super) fn run(ctx: &Context, config: &Config, series: &[Series], steps: u32)
     Ok(())
 }
 
-/// Output and gradients of Q, K and V, as float64 on the CPU.
-fn results(inputs: &Inputs, series: Series, causal: bool) -> Result<[Tensor; 4], Error> {
-    let output = inputs.forward_backward(series, causal)?;
+/// Output and, where the mode has a backward, gradients of Q, K and V, as float64 on the CPU.
+fn results(inputs: &Inputs, series: Series, config: &Config) -> Result<Vec<Tensor>, Error> {
     let copy = |t: &Tensor| t.f_detach()?.f_to_device(Device::Cpu)?.f_to_kind(Kind::Double);
-    Ok([copy(&output)?, copy(&inputs.q.f_grad()?)?, copy(&inputs.k.f_grad()?)?, copy(&inputs.v.f_grad()?)?])
+    if config.mode != Mode::Both {
+        let _no_grad = tch::no_grad_guard();
+        return Ok(vec![copy(&inputs.forward(series, config.causal)?)?]);
+    }
+    let output = inputs.forward_backward(series, config.causal)?;
+    let gradients = [inputs.q.f_grad()?, inputs.k.f_grad()?, inputs.v.f_grad()?];
+    Ok(std::iter::once(&output).chain(&gradients).map(copy).collect::<Result<_, _>>()?)
 }
 
 fn largest(tensor: &Tensor) -> Result<f64, Error> {

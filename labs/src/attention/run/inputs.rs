@@ -2,43 +2,52 @@
 
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::Series;
+use super::{Mode, Series};
 use crate::formulas::attention::Shape;
 use crate::torch::Error;
 use crate::torch::autograd::{backward, clear_grad};
 
-/// Query, key and value as leaves of autograd, the output's gradient, and the mask where naive attention needs one.
+/// Query, key and value, the mask where naive attention needs one, and for a backward the output's gradient; then the
+/// three are leaves of autograd.
 pub(super) struct Inputs {
     pub(super) q: Tensor,
     pub(super) k: Tensor,
     pub(super) v: Tensor,
-    output_gradient: Tensor,
+    output_gradient: Option<Tensor>,
     mask: Option<Tensor>,
 }
 
 impl Inputs {
-    /// Normally distributed, from the seeded generator of `device`.
-    pub(super) fn random(shape: Shape, kind: Kind, device: Device, mask: bool) -> Result<Self, Error> {
+    /// Normally distributed, from the seeded generator of `device`; what `mode` needs of them.
+    pub(super) fn random(
+        shape: Shape,
+        kind: Kind,
+        device: Device,
+        mask: bool,
+        mode: Mode,
+    ) -> Result<Self, Error> {
         let size = [shape.b, shape.h, shape.n, shape.d].map(|n| n as i64);
-        let leaf = || Tensor::f_randn(size, (kind, device))?.f_set_requires_grad(true);
+        let gradients = mode == Mode::Both;
+        let normal = || Tensor::f_randn(size, (kind, device));
+        let input = || normal()?.f_set_requires_grad(gradients);
         Ok(Self {
-            q: leaf()?,
-            k: leaf()?,
-            v: leaf()?,
-            output_gradient: Tensor::f_randn(size, (kind, device))?,
-            mask: if mask { Some(causal_mask(shape.n, device)?) } else { None },
+            q: input()?,
+            k: input()?,
+            v: input()?,
+            output_gradient: gradients.then(normal).transpose()?,
+            mask: mask.then(|| causal_mask(shape.n, device)).transpose()?,
         })
     }
 
     /// The same numbers, rounded to `kind`, on `device`; they may share memory with these.
     pub(super) fn to(&self, kind: Kind, device: Device) -> Result<Self, Error> {
         let copy = |t: &Tensor| t.f_detach()?.f_to_device(device)?.f_to_kind(kind);
-        let leaf = |t: &Tensor| copy(t)?.f_set_requires_grad(true);
+        let input = |t: &Tensor| copy(t)?.f_set_requires_grad(t.requires_grad());
         Ok(Self {
-            q: leaf(&self.q)?,
-            k: leaf(&self.k)?,
-            v: leaf(&self.v)?,
-            output_gradient: copy(&self.output_gradient)?,
+            q: input(&self.q)?,
+            k: input(&self.k)?,
+            v: input(&self.v)?,
+            output_gradient: self.output_gradient.as_ref().map(copy).transpose()?,
             mask: self.mask.as_ref().map(|mask| mask.f_to_device(device)).transpose()?,
         })
     }
@@ -54,13 +63,16 @@ impl Inputs {
         })
     }
 
-    /// One forward and backward pass; gradients of an earlier one are given back first.
+    /// One forward and backward pass; gradients of an earlier one are given back first. Without the output's gradient
+    /// there is nothing to go back from, and it is a forward.
     pub(super) fn forward_backward(&self, series: Series, causal: bool) -> Result<Tensor, Error> {
         for leaf in [&self.q, &self.k, &self.v] {
             clear_grad(leaf)?;
         }
         let output = self.forward(series, causal)?;
-        backward(&output, &self.output_gradient)?;
+        if let Some(gradient) = &self.output_gradient {
+            backward(&output, gradient)?;
+        }
         Ok(output)
     }
 }

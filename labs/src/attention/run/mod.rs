@@ -1,15 +1,18 @@
-//! The run on a device: checks first, then one series after the other over all lengths.
+//! The run on a device: checks first, then one series after the other over all lengths. Or the steps of one small head.
 
 mod checks;
+mod expected;
 mod inputs;
 mod report;
+mod steps;
+mod summary;
 mod sweep;
 
 use tch::Kind;
 
 use self::inputs::Inputs;
 use self::sweep::Sweep;
-use super::{Config, Dtype};
+use super::{Config, Dtype, Mode};
 use crate::formulas::attention::Shape;
 use crate::spec::Params;
 use crate::torch::sdpa::{Backend, Only};
@@ -41,19 +44,14 @@ impl Dtype {
             Self::Fp32 => Kind::Float,
         }
     }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Bf16 => "bf16",
-            Self::Fp16 => "fp16",
-            Self::Fp32 => "fp32",
-        }
-    }
 }
 
 /// Runs the lab. [`Error::Stopped`] comes after the summary of what was measured until then.
 pub fn run(ctx: &Context, params: &Params) -> Result<(), Error> {
     let config = Config::new(params)?;
+    if config.mode == Mode::Steps {
+        return steps::run(ctx, &config);
+    }
     let backends = backends(ctx, &config)?;
     let series: Vec<Series> =
         std::iter::once(Series::Naive).chain(backends.iter().map(|b| Series::Sdpa(*b))).collect();
@@ -64,7 +62,7 @@ pub fn run(ctx: &Context, params: &Params) -> Result<(), Error> {
     let mut sweep = Sweep::new(ctx, &config, series)?;
     let outcome = sweep.run(steps);
     if matches!(outcome, Ok(()) | Err(Error::Stopped)) {
-        report::conclude(ctx, &config, &sweep.results);
+        summary::conclude(ctx, &config, &sweep.results);
     }
     outcome
 }
@@ -77,7 +75,7 @@ fn small_shape(config: &Config) -> Shape {
 
 /// Backends that run for this device, element type and head dimension; says which, and why not the others.
 fn backends(ctx: &Context, config: &Config) -> Result<Vec<Backend>, Error> {
-    let inputs = Inputs::random(small_shape(config), config.dtype.kind(), ctx.device(), false)?;
+    let inputs = Inputs::random(small_shape(config), config.dtype.kind(), ctx.device(), false, config.mode)?;
     let asked = Backend::from_name(&config.backend);
     let candidates = asked.map_or(Backend::FUSED.to_vec(), |backend| vec![backend]);
     let (mut run, mut refused) = (Vec::new(), Vec::new());

@@ -1,12 +1,12 @@
-//! What the learner is told in words, and the named results.
+//! What the learner is told in words.
 
-use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
-use super::sweep::{Measured, Results};
-use super::{Config, Series};
-use crate::formulas::attention::score_copies_in;
+use super::sweep::{Measured, Pass, Results};
+use super::{Config, Mode, Series};
+use crate::formulas::attention::{score_copies_in, score_copy_bytes};
 use crate::formulas::mib;
-use crate::protocol::{Event, Quantity, Text, Wall, WallCause};
+use crate::protocol::{Event, Text, Wall, WallCause};
 use crate::torch::sdpa::Backend;
 use crate::torch::{Context, Error};
 
@@ -69,8 +69,13 @@ pub(super) fn wall(ctx: &Context, series: Series, n: u64, needed: f64, budget: u
 /// What the naive series shows, in terms of score copies.
 pub(super) fn naive(ctx: &Context, config: &Config, results: &Results) {
     let Some(last) = results.points.iter().rfind(|p| p.series == Series::Naive) else { return };
-    let (n, peak) = (last.n, bytes_words(last.peak_extra_bytes));
-    let copies = score_copies_in(config.at(n), config.dtype.bytes(), last.peak_extra_bytes);
+    let (n, extra) = (last.n, last.judged().peak_extra_bytes);
+    let (shape, bytes) = (config.at(n), config.dtype.bytes());
+    let copies = match config.mode {
+        Mode::Forward => extra / score_copy_bytes(shape, bytes),
+        Mode::Both | Mode::Steps => score_copies_in(shape, bytes, extra),
+    };
+    let peak = bytes_words(extra);
     ctx.note(Text::new(
         format!(
             "Naive at n = {n}: {peak} beyond the inputs, {copies:.2} copies of the score matrix at once. \
@@ -80,68 +85,69 @@ pub(super) fn naive(ctx: &Context, config: &Config, results: &Results) {
     ));
 }
 
-/// The comparison in one sentence, and the named results.
-pub(super) fn conclude(ctx: &Context, config: &Config, results: &Results) {
-    let n = config.compare_n;
-    let (naive, half) = (results.at(Series::Naive, n), results.at(Series::Naive, n / 2));
-    let fused = fastest_fused(results, n);
-    if let (Some(naive), Some(fused)) = (naive, fused) {
-        compare(ctx, naive, fused);
-    }
-    let stopped = ctx.stopped();
-    let absent = |series: &str, n: u64| {
-        let reason = if stopped { "the run was stopped before" } else { "not measured:" };
-        format!("{reason} {series} at n = {n}")
-    };
-    let quantity = |value: Option<f64>, unit: &str, absent: String| {
-        value.map_or_else(|| Quantity::missing(unit, absent), |value| Quantity::some(value, unit))
-    };
-    let ratio = |a: Option<&Measured>, b: Option<&Measured>| {
-        a.zip(b).map(|(a, b)| a.forward_backward_ms / b.forward_backward_ms)
-    };
-    let best = |rate: fn(&Measured) -> f64| {
-        let best = results.points.iter().map(rate).max_by(f64::total_cmp);
-        quantity(best, "TFLOP/s", "nothing was measured".into())
-    };
-    let peak = naive.map(|p| mib(p.peak_extra_bytes));
-    let growth_lacks = absent("naive", if naive.is_some() { n / 2 } else { n });
-    let speedup_lacks = absent(if naive.is_some() { "a fused backend" } else { "naive" }, n);
-    let mut values = BTreeMap::from([
-        ("naive_peak_extra_mib".to_owned(), quantity(peak, "MiB", absent("naive", n))),
-        ("naive_growth".to_owned(), quantity(ratio(naive, half), "x", growth_lacks)),
-        ("fused_speedup".to_owned(), quantity(ratio(naive, fused), "x", speedup_lacks)),
-        ("best_forward_tflops".to_owned(), best(|p| p.forward_tflops)),
-        ("best_forward_backward_tflops".to_owned(), best(|p| p.forward_backward_tflops)),
-    ]);
-    if let Some(n) = results.naive_wall_n {
-        values.insert("naive_wall_n".to_owned(), Quantity::some(n as f64, "tokens"));
-    }
-    ctx.emit(&Event::Summary { values });
-}
+/// Longest repetition over the shortest beyond which a point is not to be trusted to a few percent.
+const BUSY: f64 = 1.5;
 
-fn compare(ctx: &Context, naive: &Measured, fused: &Measured) {
-    let (n, name) = (naive.n, fused.series.name());
-    let speed = naive.forward_backward_ms / fused.forward_backward_ms;
-    let bytes = naive.peak_extra_bytes / fused.peak_extra_bytes.max(1.0);
+/// Says at which lengths of a series the repetitions lie far apart.
+pub(super) fn spread(ctx: &Context, series: Series, results: &Results) {
+    let (mut en, mut zh) = (String::new(), String::new());
+    let passes = results.points.iter().filter(|p| p.series == series).flat_map(Measured::named_passes);
+    for (n, [name_en, name_zh], pass) in passes.filter(|(_, _, pass)| pass.timing.spread() > BUSY) {
+        let spread = pass.timing.spread();
+        let (comma, pause) = if en.is_empty() { ("", "") } else { (", ", "、") };
+        // Writing to a string cannot fail.
+        let _ = write!(en, "{comma}{name_en} at n = {n} ({spread:.1}×)");
+        let _ = write!(zh, "{pause}n = {n} 的{name_zh}（{spread:.1} 倍）");
+    }
+    if en.is_empty() {
+        return;
+    }
+    let name = series.name();
     ctx.note(Text::new(
         format!(
-            "At n = {n} the fastest fused backend is {name}: forward and backward {speed:.1}× as fast as naive, with \
-             1/{bytes:.0} of its extra memory, because the score matrix is never written out."
+            "{name}: the slowest repetition took more than {BUSY}× the fastest for {en}. The machine was busy with \
+             something else, or the work is too short to time well; the points carry their range."
         ),
         format!(
-            "n = {n} 时最快的融合后端是 {name}：前向 + 反向的速度是朴素实现的 {speed:.1} 倍，内存增量只有它的 \
-             1/{bytes:.0}，因为分数矩阵从不整张写出。"
+            "{name}：最慢一次超过最快一次的 {BUSY} 倍：{zh}。要么机器还在忙别的，要么这段计算太短、测不准；\
+             每个点都附有最小值和最大值。"
         ),
     ));
 }
 
-/// The quickest fused forward and backward at `n`; `math` is not fused.
-fn fastest_fused(results: &Results, n: u64) -> Option<&Measured> {
-    results
-        .points
-        .iter()
-        .filter(|p| p.n == n && !matches!(p.series, Series::Naive | Series::Sdpa(Backend::Math)))
-        .min_by(|a, b| a.forward_backward_ms.total_cmp(&b.forward_backward_ms))
+/// How memory grew over the last doubling of the length.
+pub(super) fn growth(ctx: &Context, naive: f64, fused: Option<(Series, f64)>) {
+    let (mut en, mut zh) = (
+        format!("Over the last doubling, the extra memory of naive grew as n^{naive:.2}"),
+        format!("最后一次翻倍时，内存增量的增长：朴素实现按 n^{naive:.2}"),
+    );
+    if let Some((series, exponent)) = fused {
+        let _ = write!(en, ", that of {} as n^{exponent:.2}", series.name());
+        let _ = write!(zh, "，{} 按 n^{exponent:.2}", series.name());
+    }
+    ctx.note(Text::new(format!("{en}: 2 is quadratic, 1 is linear."), format!("{zh}；2 即平方，1 即线性。")));
+}
+
+/// The comparison in one sentence.
+pub(super) fn compare(ctx: &Context, config: &Config, naive: &Measured, fused: &Measured) {
+    let (n, name) = (naive.n, fused.series.name());
+    let (slow, fast): (&Pass, &Pass) = (naive.judged(), fused.judged());
+    let speed = slow.timing.median_ms() / fast.timing.median_ms();
+    let bytes = slow.peak_extra_bytes / fast.peak_extra_bytes.max(1.0);
+    let (work, work_zh) = match config.mode {
+        Mode::Forward => ("forward", "前向"),
+        Mode::Both | Mode::Steps => ("forward and backward", "前向 + 反向"),
+    };
+    ctx.note(Text::new(
+        format!(
+            "At n = {n} the fastest fused backend is {name}: {work} {speed:.1}× as fast as naive, with \
+             1/{bytes:.0} of its extra memory, because the score matrix is never written out."
+        ),
+        format!(
+            "n = {n} 时最快的融合后端是 {name}：{work_zh}的速度是朴素实现的 {speed:.1} 倍，内存增量只有它的 \
+             1/{bytes:.0}，因为分数矩阵从不整张写出。"
+        ),
+    ));
 }
 
 fn backend_words(ctx: &Context, backend: Backend) -> String {

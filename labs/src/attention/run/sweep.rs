@@ -1,27 +1,49 @@
 //! Times and peaks of every series over the lengths, until one does not fit.
 
-use super::{Config, Inputs, Series, report};
-use crate::attention::naive_score_copies;
-use crate::formulas::attention::{
-    FUSED_CPU_THREAD_BYTES, forward_backward_flop, forward_flop, fused_extra_bound_bytes,
-    fused_floor_extra_bytes, input_bytes, math_extra_bound_bytes, naive_peak_extra_bytes_with,
-};
+use super::{Config, Inputs, Mode, Series, expected, report};
+use crate::formulas::attention::{forward_backward_flop, forward_flop};
 use crate::formulas::mib;
-use crate::protocol::{DeviceKind, Expected, Hello, Quantity, Text, WallCause};
+use crate::protocol::{Quantity, Text, WallCause};
 use crate::torch::memory::{PeakProbe, empty_cache};
-use crate::torch::sdpa::{Backend, Only};
-use crate::torch::timing::Repeats;
+use crate::torch::sdpa::Only;
+use crate::torch::timing::{Repeats, Timing};
 use crate::torch::{Context, Error};
 
+/// What one kind of pass gave at one point.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Pass {
+    pub(super) timing: Timing,
+    pub(super) tflops: Quantity,
+    pub(super) peak_extra_bytes: f64,
+}
+
 /// What one point gave.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Measured {
     pub(super) series: Series,
     pub(super) n: u64,
-    pub(super) forward_tflops: f64,
-    pub(super) forward_backward_ms: f64,
-    pub(super) forward_backward_tflops: f64,
-    pub(super) peak_extra_bytes: f64,
+    pub(super) forward: Pass,
+    /// `None` in a run without gradients.
+    pub(super) forward_backward: Option<Pass>,
+}
+
+impl Measured {
+    /// Forward and backward, where there was a backward.
+    pub(super) fn both(&self) -> Option<&Pass> {
+        self.forward_backward.as_ref()
+    }
+
+    /// The pass that the run is about: forward and backward where there was a backward.
+    pub(super) fn judged(&self) -> &Pass {
+        self.both().unwrap_or(&self.forward)
+    }
+
+    /// The passes with the length and their names in English and Chinese.
+    pub(super) fn named_passes(&self) -> impl Iterator<Item = (u64, [&'static str; 2], &Pass)> {
+        let n = self.n;
+        let forward = std::iter::once((n, ["forward", "前向"], &self.forward));
+        forward.chain(self.both().map(|pass| (n, ["forward + backward", "前向 + 反向"], pass)))
+    }
 }
 
 /// What the whole sweep gave.
@@ -69,7 +91,7 @@ impl<'a> Sweep<'a> {
                 let label = format!("{} · n = {n}", series.name());
                 let done = checks + i * lengths + j;
                 self.ctx.progress(done as u32, steps, Text::new(label.clone(), label));
-                self.expect(series, n);
+                expected::emit(self.ctx, self.config, series, n);
                 if !self.step(series, n)? {
                     break;
                 }
@@ -77,6 +99,7 @@ impl<'a> Sweep<'a> {
             if series == Series::Naive {
                 report::naive(self.ctx, self.config, &self.results);
             }
+            report::spread(self.ctx, series, &self.results);
         }
         self.ctx.progress(steps, steps, Text::new("done", "完成"));
         Ok(())
@@ -84,7 +107,7 @@ impl<'a> Sweep<'a> {
 
     /// One point. `false`: the series ends here.
     fn step(&mut self, series: Series, n: u64) -> Result<bool, Error> {
-        let needed = self.needed_bytes(series, n);
+        let needed = expected::needed_bytes(self.ctx, self.config, series, n);
         if needed > self.budget_bytes as f64 {
             self.wall(series, n, WallCause::Budget);
             return Ok(false);
@@ -106,7 +129,9 @@ impl<'a> Sweep<'a> {
             // One backend's trouble is not the lab's.
             Err(error @ Error::Torch(_)) if series != Series::Naive && !error.is_sticky() => {
                 let missing = Quantity::missing("ms", error.to_string());
-                self.ctx.point("forward_backward_ms", series.name(), n as f64, missing, "not measured");
+                let metric =
+                    if self.config.mode == Mode::Forward { "forward_ms" } else { "forward_backward_ms" };
+                self.ctx.point(metric, series.name(), n as f64, missing, "not measured");
                 report::backend_failed(self.ctx, series, n, &error);
                 Ok(false)
             }
@@ -116,9 +141,9 @@ impl<'a> Sweep<'a> {
 
     fn measure(&self, series: Series, n: u64) -> Result<Measured, Error> {
         let (ctx, config, name) = (self.ctx, self.config, series.name());
-        let (device, shape, x) = (ctx.device(), config.at(n), n as f64);
+        let (device, shape) = (ctx.device(), config.at(n));
         let explicit_mask = series == Series::Naive && config.causal;
-        let inputs = Inputs::random(shape, config.dtype.kind(), device, explicit_mask)?;
+        let inputs = Inputs::random(shape, config.dtype.kind(), device, explicit_mask, config.mode)?;
         let only = match series {
             Series::Naive => None,
             Series::Sdpa(backend) => Some(Only::new(backend)?),
@@ -126,90 +151,53 @@ impl<'a> Sweep<'a> {
         if let Some(only) = &only {
             only.runs(&inputs.q, &inputs.k, &inputs.v, config.causal).map_err(Error::Torch)?;
         }
-        let window = self.repeats.window(device);
         let probe = PeakProbe::start(device)?;
-
-        let forward_ms = {
+        let timing = {
             let _phase = ctx.phase(format!("{name}.forward n={n}"));
             let _no_grad = tch::no_grad_guard();
             ctx.timed(self.repeats, || inputs.forward(series, config.causal).map(drop))?
         };
-        let forward_tflops = forward_flop(shape, config.causal) / forward_ms / 1e9;
-        ctx.point("forward_ms", name, x, Quantity::some(forward_ms, "ms"), &window);
-        ctx.point("forward_tflops", name, x, Quantity::some(forward_tflops, "TFLOP/s"), &window);
-
-        let forward_backward_ms = {
-            let _phase = ctx.phase(format!("{name}.forward_backward n={n}"));
-            ctx.timed(self.repeats, || inputs.forward_backward(series, config.causal).map(drop))?
+        let flop = forward_flop(shape, config.causal);
+        let forward = self.pass("forward", series, n, (timing, flop), &probe)?;
+        let forward_backward = if config.mode == Mode::Both {
+            let timing = {
+                let _phase = ctx.phase(format!("{name}.forward_backward n={n}"));
+                ctx.timed(self.repeats, || inputs.forward_backward(series, config.causal).map(drop))?
+            };
+            let flop = forward_backward_flop(shape, config.causal);
+            // The peak of a forward alone lies below, so the probe need not forget it.
+            Some(self.pass("forward_backward", series, n, (timing, flop), &probe)?)
+        } else {
+            None
         };
-        let forward_backward_tflops = forward_backward_flop(shape, config.causal) / forward_backward_ms / 1e9;
-        ctx.point("forward_backward_ms", name, x, Quantity::some(forward_backward_ms, "ms"), &window);
-        let rate = Quantity::some(forward_backward_tflops, "TFLOP/s");
-        ctx.point("forward_backward_tflops", name, x, rate, &window);
+        Ok(Measured { series, n, forward, forward_backward })
+    }
 
+    /// Reports time, rate and peak so far of a kind of pass.
+    fn pass(
+        &self,
+        kind: &str,
+        series: Series,
+        n: u64,
+        (timing, flop): (Timing, f64),
+        probe: &PeakProbe,
+    ) -> Result<Pass, Error> {
+        let (ctx, name, x) = (self.ctx, series.name(), n as f64);
+        let window = self.repeats.window(ctx.device());
+        let tflops = timing.tflops(flop);
         let peak_extra_bytes = probe.extra_bytes()? as f64;
-        let peak = Quantity::some(mib(peak_extra_bytes), "MiB");
-        ctx.point("peak_extra_mib", name, x, peak, probe.window());
-        Ok(Measured {
-            series,
-            n,
-            forward_tflops,
-            forward_backward_ms,
-            forward_backward_tflops,
-            peak_extra_bytes,
-        })
-    }
-
-    /// The closed form of the peak, also where the wall keeps it from being measured.
-    fn expect(&self, series: Series, n: u64) {
-        let (shape, bytes, copies) = (self.config.at(n), self.config.dtype.bytes(), self.score_copies());
-        let (value, formula) = match series {
-            Series::Naive => (
-                naive_peak_extra_bytes_with(copies, shape, bytes),
-                format!("{copies}·b·h·n²·{bytes} + 2·b·h·n·d·{bytes} B"),
-            ),
-            Series::Sdpa(Backend::Math) => return,
-            Series::Sdpa(_) => {
-                (fused_floor_extra_bytes(shape, bytes), format!("4·b·h·n·d·{bytes} + 4·b·h·n B (floor)"))
-            }
-        };
-        self.ctx.expected(Expected {
-            metric: "peak_extra_mib".into(),
-            series: series.name().into(),
-            x: n as f64,
-            value: mib(value),
-            unit: "MiB".into(),
-            formula,
-        });
-    }
-
-    /// Bytes that a point needs in all, inputs included; for `scaled_dot_product_attention` a bound.
-    fn needed_bytes(&self, series: Series, n: u64) -> f64 {
-        let (shape, bytes) = (self.config.at(n), self.config.dtype.bytes());
-        let extra = match series {
-            Series::Naive => naive_peak_extra_bytes_with(self.score_copies(), shape, bytes),
-            Series::Sdpa(Backend::Math) => math_extra_bound_bytes(shape, bytes),
-            Series::Sdpa(_) => fused_extra_bound_bytes(shape, bytes) + self.fused_thread_bytes(),
-        };
-        extra + input_bytes(shape, bytes, series == Series::Naive && self.config.causal)
-    }
-
-    fn fused_thread_bytes(&self) -> f64 {
-        let Hello { device, cpu_threads, .. } = self.ctx.hello();
-        match device.kind {
-            DeviceKind::Cuda => 0.0,
-            DeviceKind::Cpu => f64::from(*cpu_threads) * FUSED_CPU_THREAD_BYTES,
-        }
-    }
-
-    fn score_copies(&self) -> f64 {
-        naive_score_copies(self.ctx.hello().device.kind)
+        ctx.point(&format!("{kind}_ms"), name, x, timing.quantity(), &window);
+        ctx.point(&format!("{kind}_tflops"), name, x, tflops.clone(), &window);
+        let metric = if kind == "forward" { "forward_peak_extra_mib" } else { "peak_extra_mib" };
+        ctx.point(metric, name, x, Quantity::some(mib(peak_extra_bytes), "MiB"), probe.window());
+        Ok(Pass { timing, tflops, peak_extra_bytes })
     }
 
     fn wall(&mut self, series: Series, n: u64, cause: WallCause) {
         if series == Series::Naive {
             self.results.naive_wall_n = Some(n);
         }
-        report::wall(self.ctx, series, n, self.needed_bytes(series, n), self.budget_bytes, cause);
+        let needed = expected::needed_bytes(self.ctx, self.config, series, n);
+        report::wall(self.ctx, series, n, needed, self.budget_bytes, cause);
     }
 }

@@ -371,6 +371,8 @@ mod tests {
         assert_eq!(request.params["max_n"].to_string(), "16384");
         form.next_section(-1);
         assert!(matches!(form.at(), Row::Param(0)));
+        let batch = form.spec.params.iter().position(|p| p.name == "batch").expect("a parameter");
+        form.move_by(batch as isize);
         type_into(&mut form, "99999");
         assert!(form.fault(form.at()).is_some_and(|f| f.contains("from 1 to 256")));
         assert!(form.request(0).unwrap_err().contains("batch"));

@@ -48,7 +48,7 @@ pub(super) fn closed_forms(params: &Params, kind: DeviceKind) -> BTreeMap<String
     let Ok(config) = Config::new(params) else { return BTreeMap::new() };
     let mut forms = BTreeMap::new();
     if config.mode != Mode::Steps {
-        forms.insert("naive_forward_peak_extra_mib".to_owned(), forward_peak(&config));
+        forms.insert("naive_forward_mib".to_owned(), forward_peak(&config));
     }
     if config.mode == Mode::Both {
         let n = config.compare_n;
@@ -100,7 +100,7 @@ mod tests {
         let forms = lab().closed_forms_on(DeviceKind::Cuda, &params(Size::Full, "both"));
         assert_eq!(forms["naive_peak_extra_mib"].value, Quantity::some(33024.0, "MiB"));
         assert_eq!(forms["naive_growth"].value, Quantity::some(4.0, "x"));
-        assert_eq!(forms["naive_forward_peak_extra_mib"].value, Quantity::some(24576.0, "MiB"));
+        assert_eq!(forms["naive_forward_mib"].value, Quantity::some(24576.0, "MiB"));
     }
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
             let forms = lab().closed_forms_on(DeviceKind::Cpu, &params(Size::Tiny, mode));
             forms.into_keys().collect::<Vec<_>>()
         };
-        assert_eq!(names("forward"), ["naive_forward_peak_extra_mib"]);
+        assert_eq!(names("forward"), ["naive_forward_mib"]);
         assert!(names("steps").is_empty());
     }
 

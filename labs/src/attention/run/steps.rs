@@ -52,7 +52,7 @@ pub(super) fn run(ctx: &Context, config: &Config) -> Result<(), Error> {
         ("naive_peak_extra_mib", "MiB"),
         ("naive_growth", "x"),
         ("fused_speedup", "x"),
-        ("naive_forward_peak_extra_mib", "MiB"),
+        ("naive_forward_mib", "MiB"),
     ];
     let values = lacking.map(|(name, unit)| (name.to_owned(), Quantity::missing(unit, why)));
     ctx.emit(&Event::Summary { values: BTreeMap::from(values) });

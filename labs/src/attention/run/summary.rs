@@ -46,7 +46,7 @@ pub(super) fn conclude(ctx: &Context, config: &Config, results: &Results) {
         ("naive_peak_extra_mib".to_owned(), of_backward(peak(naive.and_then(Measured::both)))),
         ("naive_growth".to_owned(), of_backward(ratio(naive, half, growth_lacks))),
         ("fused_speedup".to_owned(), of_backward(ratio(naive, fused, speedup_lacks))),
-        ("naive_forward_peak_extra_mib".to_owned(), peak(naive.map(|p| &p.forward))),
+        ("naive_forward_mib".to_owned(), peak(naive.map(|p| &p.forward))),
         ("naive_memory_exponent".to_owned(), power(naive_exponent, "naive")),
         ("fused_memory_exponent".to_owned(), power(fused_exponent.map(|(_, e)| e), "a fused backend")),
         ("best_forward_tflops".to_owned(), best(results, |p| Some(&p.forward))),

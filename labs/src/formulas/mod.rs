@@ -2,6 +2,8 @@
 //! predictions, charts and calculators all call these.
 
 pub mod attention;
+pub mod gpt_memory;
+pub mod gpt_shape;
 
 /// Mebibytes in a count of bytes.
 pub fn mib(bytes: f64) -> f64 {

@@ -5,6 +5,7 @@
 //! LD_LIBRARY_PATH=$LIBTORCH/lib cargo test -p infralab-labs --features torch
 //! ```
 
+mod memory_ledger;
 mod process;
 
 use std::collections::BTreeMap;

@@ -11,7 +11,7 @@ use infralab_labs::protocol::{DeviceChoice, Event, Failure, Hello, Request, RunR
 use infralab_labs::spec::Params;
 use infralab_labs::torch::output::Output;
 use infralab_labs::torch::{Context, Error, hello, input, process};
-use infralab_labs::{LABS, LabSpec, attention, find_lab};
+use infralab_labs::{LABS, LabSpec, attention, find_lab, memory_ledger};
 
 const USAGE: &str = "\
 infralab-worker runs one lab for infralab: a request on stdin, events on stdout, one JSON object a line.
@@ -126,7 +126,13 @@ fn checked(request: &RunRequest) -> Result<(&'static LabSpec, Params), Failure> 
         why: format!("it has {}", LABS.iter().map(|l| l.id.as_str()).collect::<Vec<_>>().join(", ")),
         next: "rebuild the worker with `infralab engine install`".into(),
     })?;
-    lab.refusal(&request.params, None).map_or_else(|| Ok((lab, request.params.clone())), Err)
+    let set: Vec<_> = request.params.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
+    let params = lab.params_for(request.size, &set).map_err(|e| Failure {
+        what: format!("lab `{}` cannot run with these parameters", request.lab),
+        why: e.to_string(),
+        next: format!("see `infralab lab show {}`", request.lab),
+    })?;
+    lab.refusal(&params, None).map_or_else(|| Ok((lab, params)), Err)
 }
 
 /// What only the device can tell: whether it can run these parameters, and whether it has the bytes to begin.
@@ -144,6 +150,7 @@ fn preflight(lab: &LabSpec, params: &Params, hello: &Hello) -> Result<(), Failur
 fn run_lab(id: &str, ctx: &Context, params: &Params) -> Result<(), Error> {
     match id {
         "attention" => attention::run(ctx, params),
+        "memory-ledger" => memory_ledger::run(ctx, params),
         other => Err(Error::Failed(Failure {
             what: format!("lab `{other}` has a specification and no code in this worker"),
             why: "app and worker are of different versions".into(),

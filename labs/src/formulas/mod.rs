@@ -11,6 +11,8 @@ pub mod checkpoint;
 pub mod collectives;
 pub mod decode;
 pub mod flops;
+pub mod gpt_memory;
+pub mod gpt_shape;
 pub mod kv;
 pub mod params;
 pub mod pipeline;

@@ -14,6 +14,16 @@ pub(super) struct Memory {
     pub(super) reserved_peak: i64,
 }
 
+/// Mirror of `il_adamw`.
+#[repr(C)]
+pub(super) struct AdamW {
+    pub(super) lr: f64,
+    pub(super) beta1: f64,
+    pub(super) beta2: f64,
+    pub(super) weight_decay: f64,
+    pub(super) eps: f64,
+}
+
 unsafe extern "C" {
     fn il_last_error() -> *const c_char;
     pub(super) fn il_libtorch_version() -> *const c_char;
@@ -23,6 +33,7 @@ unsafe extern "C" {
     pub(super) fn il_cuda_use(index: c_int) -> c_int;
     pub(super) fn il_cuda_memory_info(index: c_int, free: *mut u64, total: *mut u64) -> c_int;
     pub(super) fn il_cuda_memory(index: c_int, out: *mut Memory) -> c_int;
+    pub(super) fn il_cuda_requested(index: c_int, current: *mut i64, peak: *mut i64) -> c_int;
     pub(super) fn il_cuda_reset_peak(index: c_int) -> c_int;
     pub(super) fn il_cuda_empty_cache() -> c_int;
     pub(super) fn il_cuda_synchronize(index: c_int) -> c_int;
@@ -34,6 +45,17 @@ unsafe extern "C" {
     pub(super) fn il_event_record(event: *mut c_void, index: c_int) -> c_int;
     pub(super) fn il_event_synchronize(event: *mut c_void) -> c_int;
     pub(super) fn il_event_elapsed_ms(start: *mut c_void, end: *mut c_void, ms: *mut f64) -> c_int;
+    pub(super) fn il_autocast_enter(cuda: bool) -> c_int;
+    pub(super) fn il_autocast_leave(cuda: bool) -> c_int;
+    pub(super) fn il_fused_adamw(
+        parameters: *const *const c_void,
+        gradients: *const *const c_void,
+        first_moments: *const *const c_void,
+        second_moments: *const *const c_void,
+        count: i64,
+        step: *const c_void,
+        rule: *const AdamW,
+    ) -> c_int;
     pub(super) fn il_sdpa_enabled() -> c_int;
     pub(super) fn il_sdpa_enable(set: c_int) -> c_int;
     pub(super) fn il_sdpa_choice(

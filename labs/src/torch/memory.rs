@@ -47,6 +47,19 @@ pub fn memory_use(device: Device) -> Result<MemoryUse, Error> {
     })
 }
 
+/// Bytes by which the allocator rounds up what is held now, and what was held at the peak; zero on the CPU, whose
+/// count is of what was asked for. The second is the difference of two peaks, which lie at one moment unless many small
+/// tensors hold almost as much as the large ones.
+pub fn rounding_bytes(device: Device) -> Result<(u64, u64), Error> {
+    let Some(index) = cuda_index(device) else { return Ok((0, 0)) };
+    let (mut current, mut peak) = (0, 0);
+    // SAFETY: both outlive the call.
+    ffi::check(unsafe { ffi::il_cuda_requested(index, &raw mut current, &raw mut peak) })?;
+    let held = memory_use(device)?;
+    let above = |held: u64, asked: i64| held.saturating_sub(u64::try_from(asked).unwrap_or(0));
+    Ok((above(held.allocated_bytes, current), above(held.allocated_peak_bytes, peak)))
+}
+
 /// Makes the present use the new peak.
 pub fn reset_peak(device: Device) -> Result<(), Error> {
     if let Some(index) = cuda_index(device) {

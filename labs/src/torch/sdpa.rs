@@ -84,6 +84,16 @@ impl Only {
     }
 }
 
+/// The backend that LibTorch chooses for these inputs among those that are allowed now.
+pub fn chosen(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool) -> Option<Backend> {
+    let mut choice = -1;
+    let (q, k, v) = (q.as_ptr().cast(), k.as_ptr().cast(), v.as_ptr().cast());
+    // SAFETY: three live tensors; the shim does not keep them.
+    let code = unsafe { ffi::il_sdpa_choice(q, k, v, causal, &raw mut choice) };
+    let all = [Backend::Cudnn, Backend::Flash, Backend::Efficient, Backend::Math];
+    all.into_iter().find(|backend| code == 0 && backend.number() == choice)
+}
+
 /// What LibTorch has against the one backend that was allowed: the first line that is neither a heading nor about the
 /// backends that were switched off.
 fn objection(said: &str) -> String {

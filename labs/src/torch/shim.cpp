@@ -5,8 +5,11 @@
 // il_last_error() of the same thread.
 
 #include <ATen/Context.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/_fused_sdp_choice.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
@@ -20,6 +23,7 @@
 #include <cstdint>
 #include <exception>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -180,6 +184,16 @@ int il_cuda_memory(int index, il_memory* out) {
   });
 }
 
+// Bytes that were asked for: what is allocated beyond them is the allocator's rounding.
+int il_cuda_requested(int index, int64_t* current, int64_t* peak) {
+  return guarded([&] {
+    const auto stats = cuda_allocator()->getDeviceStats(static_cast<c10::DeviceIndex>(index));
+    const auto total = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    *current = stats.requested_bytes[total].current;
+    *peak = stats.requested_bytes[total].peak;
+  });
+}
+
 int il_cuda_reset_peak(int index) {
   return guarded([&] { cuda_allocator()->resetPeakStats(static_cast<c10::DeviceIndex>(index)); });
 }
@@ -240,6 +254,72 @@ int il_event_synchronize(void* event) {
 
 int il_event_elapsed_ms(void* start, void* end, double* ms) {
   return guarded([&] { *ms = static_cast<c10::Event*>(start)->elapsedTime(*static_cast<c10::Event*>(end)); });
+}
+
+// Autocast to bf16 for the calling thread, with its cache of cast weights.
+int il_autocast_enter(bool cuda) {
+  return guarded([&] {
+    const auto device = cuda ? at::kCUDA : at::kCPU;
+    at::autocast::set_autocast_dtype(device, at::kBFloat16);
+    at::autocast::set_autocast_cache_enabled(true);
+    at::autocast::set_autocast_enabled(device, true);
+    at::autocast::increment_nesting();
+  });
+}
+
+int il_autocast_leave(bool cuda) {
+  return guarded([&] {
+    if (at::autocast::decrement_nesting() == 0) {
+      at::autocast::clear_cache();
+    }
+    at::autocast::set_autocast_enabled(cuda ? at::kCUDA : at::kCPU, false);
+  });
+}
+
+struct il_adamw {
+  double lr;
+  double beta1;
+  double beta2;
+  double weight_decay;
+  double eps;
+};
+
+// One AdamW update of `count` parameters in one fused call. `step` counts updates, this one included.
+int il_fused_adamw(
+    const void* const* parameters,
+    const void* const* gradients,
+    const void* const* first_moments,
+    const void* const* second_moments,
+    int64_t count,
+    const void* step,
+    const il_adamw* rule) {
+  return guarded([&] {
+    const auto list = [&](const void* const* from) {
+      std::vector<at::Tensor> tensors;
+      tensors.reserve(static_cast<size_t>(count));
+      for (int64_t i = 0; i < count; ++i) {
+        tensors.push_back(*static_cast<const at::Tensor*>(from[i]));
+      }
+      return tensors;
+    };
+    const at::NoGradGuard no_grad;
+    // The kernel reads the step of each parameter and writes none, so that one tensor serves all.
+    const std::vector<at::Tensor> steps(static_cast<size_t>(count), *static_cast<const at::Tensor*>(step));
+    at::_fused_adamw_(
+        list(parameters),
+        list(gradients),
+        list(first_moments),
+        list(second_moments),
+        /*max_exp_avg_sqs=*/{},
+        steps,
+        rule->lr,
+        rule->beta1,
+        rule->beta2,
+        rule->weight_decay,
+        rule->eps,
+        /*amsgrad=*/false,
+        /*maximize=*/false);
+  });
 }
 
 // Bits of a set of SDPA backends: 1 << at::SDPBackend.

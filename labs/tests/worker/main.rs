@@ -6,6 +6,7 @@
 //! ```
 
 mod modes;
+mod memory_ledger;
 mod process;
 
 use std::collections::BTreeMap;

@@ -11,7 +11,7 @@ use infralab_labs::protocol::{DeviceChoice, Event, Failure, Hello, Request, RunR
 use infralab_labs::spec::Params;
 use infralab_labs::torch::output::Output;
 use infralab_labs::torch::{Context, Error, hello, input, process};
-use infralab_labs::{LABS, LabSpec, attention, find_lab};
+use infralab_labs::{LABS, LabSpec, attention, find_lab, kv_cache};
 
 const USAGE: &str = "\
 infralab-worker runs one lab for infralab: a request on stdin, events on stdout, one JSON object a line.
@@ -144,6 +144,7 @@ fn preflight(lab: &LabSpec, params: &Params, hello: &Hello) -> Result<(), Failur
 fn run_lab(id: &str, ctx: &Context, params: &Params) -> Result<(), Error> {
     match id {
         "attention" => attention::run(ctx, params),
+        "kv-cache" => kv_cache::run(ctx, params),
         other => Err(Error::Failed(Failure {
             what: format!("lab `{other}` has a specification and no code in this worker"),
             why: "app and worker are of different versions".into(),

@@ -2,6 +2,7 @@
 //! predictions, charts and calculators all call these.
 
 pub mod attention;
+pub mod kv_cache;
 
 /// Mebibytes in a count of bytes.
 pub fn mib(bytes: f64) -> f64 {

@@ -15,19 +15,22 @@ use crate::torch::{Context, Error};
 pub(super) struct Admitted {
     /// Each with `max_len` tokens reserved.
     pub(super) contiguous: u64,
-    /// Each with the pages of its context.
-    pub(super) paged: u64,
+    /// Each with the pages of its context; `None` when the allocator refused the pool.
+    pub(super) paged: Option<u64>,
 }
 
 /// Admits sequences until the budget or the allocator says no.
 pub(super) fn run(ctx: &Context, config: &Config, budget: u64) -> Result<Admitted, Error> {
     let _phase = ctx.phase("admission");
     let contiguous = contiguous(ctx, config, budget)?;
-    let mut paged = 0;
+    let mut paged = None;
     for page in page_sizes(config) {
         ctx.go_on()?;
         empty_cache(ctx.device())?;
-        let admitted = from_pool(ctx, config, budget, page)?;
+        let Some(admitted) = from_pool(ctx, config, budget, page)? else {
+            report::pool_wall(ctx, page, budget);
+            continue;
+        };
         let expected = sequences_paged(budget, config.bytes_per_token(), config.context, page);
         let kv = config.bytes_per_token();
         point(
@@ -39,7 +42,7 @@ pub(super) fn run(ctx: &Context, config: &Config, budget: u64) -> Result<Admitte
             format!("⌊⌊{budget} B/({page}·{kv} B)⌋/⌈{}/{page}⌉⌋", config.context),
         );
         if page == config.page {
-            paged = admitted;
+            paged = Some(admitted);
         }
     }
     Ok(Admitted { contiguous, paged })
@@ -80,7 +83,7 @@ fn contiguous(ctx: &Context, config: &Config, budget: u64) -> Result<u64, Error>
 }
 
 /// Takes the budget as a pool of pages, one tensor a layer as engines do, and hands out pages until too few are left.
-fn from_pool(ctx: &Context, config: &Config, budget: u64, page: u64) -> Result<u64, Error> {
+fn from_pool(ctx: &Context, config: &Config, budget: u64, page: u64) -> Result<Option<u64>, Error> {
     let options = (kind_of(config.dtype), ctx.device());
     let in_pool = budget / (config.bytes_per_token() * page);
     let size = tokens_size(config.shape, config.shape.attention, in_pool, page);
@@ -88,7 +91,7 @@ fn from_pool(ctx: &Context, config: &Config, budget: u64, page: u64) -> Result<u
     let pool: Result<Vec<Tensor>, Error> = (0..config.shape.layers).map(|_| layer()).collect();
     let pool = match pool {
         Ok(pool) => pool,
-        Err(Error::OutOfMemory(_)) => return Ok(0),
+        Err(Error::OutOfMemory(_)) => return Ok(None),
         Err(other) => return Err(other),
     };
     let mut free: Vec<i64> = (0..pool.first().map_or(0, |layer| layer.size()[0])).collect();
@@ -97,7 +100,7 @@ fn from_pool(ctx: &Context, config: &Config, budget: u64, page: u64) -> Result<u
     while wanted <= free.len() {
         tables.push(free.split_off(free.len() - wanted));
     }
-    Ok(tables.len() as u64)
+    Ok(Some(tables.len() as u64))
 }
 
 fn point(ctx: &Context, series: &str, page: u64, admitted: u64, expected: u64, formula: String) {

@@ -4,16 +4,22 @@ use tch::{Device, Kind, TchError, Tensor};
 
 use super::cache::{Policy, Room};
 use super::decode::{Decoder, Way};
+use super::latency::plan_free;
 use super::model::{Model, Projections, norm, product};
 use super::{kind_of, named};
 use crate::kv_cache::{Attention, Config, Dtype, Latent, ModelShape};
 use crate::protocol::{Check, Event, Failure};
+use crate::torch::sdpa::{Backend, Only};
 use crate::torch::{Context, Error};
 
 /// Sequences and tokens of the check: more tokens than two pages of [`PAGE`].
 const BATCH: i64 = 2;
 const TOKENS: i64 = 19;
 const PAGE: i64 = 8;
+
+/// Standard deviation of the weights: scores then differ by about 1, so that a token attended to by mistake, or left
+/// out, shows.
+const SPREAD: f64 = 0.1;
 
 impl Dtype {
     /// Bound on the largest error of the logits, relative to the largest logit: about three times the worst seen for
@@ -44,7 +50,7 @@ fn small_shape(shape: ModelShape) -> ModelShape {
 pub(super) fn run(ctx: &Context, config: &Config) -> Result<(), Error> {
     let _phase = ctx.phase("check");
     let kind = kind_of(config.dtype);
-    let model = Model::random(small_shape(config.shape), Kind::Float, Device::Cpu)?;
+    let model = Model::random(small_shape(config.shape), SPREAD, Kind::Float, Device::Cpu)?;
     // Rounded to the element type before anybody computes, so that the reference sees the same numbers.
     let rounded = model.to(kind, Device::Cpu)?;
     let exact = rounded.to(Kind::Double, Device::Cpu)?;
@@ -52,8 +58,11 @@ pub(super) fn run(ctx: &Context, config: &Config) -> Result<(), Error> {
     let tokens = Tensor::f_randint(model.shape.vocab as i64, [BATCH, TOKENS], (Kind::Int64, Device::Cpu))?;
     let want = without_cache(&exact, &tokens)?;
     let tokens = tokens.f_to_device(ctx.device())?;
+    let kernel = plan_free(config, ctx)?;
     for (name, way, recorded) in ways(config, ctx.device()) {
         ctx.go_on()?;
+        let masked = (way == Way::Masked && ctx.device().is_cuda()).then_some(Backend::Efficient);
+        let _only = masked.or(kernel).map(Only::new).transpose()?;
         let got = match decoded(&model, way, recorded, &tokens) {
             Ok(logits) => logits,
             Err(Error::Torch(why)) if way == Way::Exact(Policy::Preallocated) => {

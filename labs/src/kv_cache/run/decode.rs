@@ -117,7 +117,6 @@ impl<'a> Decoder<'a> {
         self.rewind(tokens)
     }
 
-
     /// Decodes one token of every sequence and takes the likeliest as the next.
     pub(super) fn step(&mut self) -> Result<(), Error> {
         match &self.graph {

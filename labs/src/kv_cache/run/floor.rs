@@ -36,17 +36,17 @@ impl Floor {
     }
 
     /// Ms that reading `bytes` takes at the least.
-    pub(super) fn ms_of(&self, weight_bytes: f64, cache_bytes: f64) -> f64 {
+    pub(super) fn ms_of(self, weight_bytes: f64, cache_bytes: f64) -> f64 {
         floor_ms(weight_bytes, cache_bytes, self.bytes_per_second)
     }
 
     /// Ms of a step in the middle of `steps` steps that start at `context` tokens.
-    pub(super) fn ms(&self, config: &Config, context: u64, steps: u64) -> f64 {
+    pub(super) fn ms(self, config: &Config, context: u64, steps: u64) -> f64 {
         self.ms_of(config.weight_bytes() as f64, cache_bytes(config, context, steps))
     }
 
     /// The formula with its numbers.
-    pub(super) fn recipe(&self, config: &Config, context: u64, steps: u64) -> String {
+    pub(super) fn recipe(self, config: &Config, context: u64, steps: u64) -> String {
         format!(
             "({} B + {}·{}·{} B) / {:.0} GB/s measured",
             config.weight_bytes(),

@@ -135,7 +135,7 @@ impl Held {
             }
             Self::Preallocated(store) => store.f_narrow(2, cached as i64, 1)?.f_copy_(token)?,
             Self::Paged(pages) => {
-                if cached % page == 0 {
+                if cached.is_multiple_of(page) {
                     let mut size = token.size();
                     size[2] = page as i64;
                     pages.push(Tensor::f_empty(size, (token.kind(), token.device()))?);
@@ -210,7 +210,7 @@ fn ledger(ctx: &Context, config: &Config, policy: Policy, held: &Held, token: &T
         Policy::Preallocated => Text::new("reserved ahead, unused", "提前预留、尚未用到"),
         _ => Text::new("unused end of the last page", "最后一页没用到的部分"),
     };
-    let items = vec![
+    let mut items = vec![
         item(
             "kv",
             Text::new("keys and values of cached tokens", "已缓存 token 的 K 和 V"),
@@ -227,6 +227,7 @@ fn ledger(ctx: &Context, config: &Config, policy: Policy, held: &Held, token: &T
             format!("{kv} B"),
         ),
     ];
+    items.retain(|item| item.bytes > 0);
     let used = ctx.hello().device.total_memory_bytes.zip(free_bytes(ctx.device()));
     ctx.emit(&Event::Ledger(Ledger {
         series: policy.name().into(),

@@ -1,10 +1,11 @@
 //! Time of a decode step against the context, for each way to keep the cache.
 
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
+use super::attend::row_shape;
 use super::cache::Policy;
 use super::decode::{Decoder, Way};
-use super::floor::Floor;
+use super::floor::{self, Floor, MatrixInputs};
 use super::model::Model;
 use super::{kind_of, named, report};
 use crate::kv_cache::{Attention, Config};
@@ -16,17 +17,17 @@ use crate::torch::{Context, Error};
 /// Steps per timing below the full context: enough to even out, few enough to sweep.
 const SWEEP_STEPS: u64 = 32;
 
-/// What the full context gave, ms per step.
+/// What the full context gave, in ms per step.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Latency {
     /// Kernels launched one by one, preallocated cache.
-    pub(super) eager_ms: Option<f64>,
+    pub(super) eager: Option<f64>,
     /// The same from a recorded graph; the error is why there is none.
-    pub(super) graph_ms: Option<Result<f64, String>>,
+    pub(super) graph: Option<Result<f64, String>>,
     /// All matrices alone.
-    pub(super) matrices_ms: Option<f64>,
+    pub(super) matrices: Option<f64>,
     /// Attention alone.
-    pub(super) attention_ms: Option<f64>,
+    pub(super) attention: Option<f64>,
 }
 
 /// The kernel of attention for caches seen through a view: FlashAttention where it runs, since it plans nothing per
@@ -57,7 +58,7 @@ pub(super) fn run(
     ctx: &Context,
     config: &Config,
     model: &Model,
-    floor: &Floor,
+    floor: Floor,
     budget: u64,
 ) -> Result<Latency, Error> {
     let mut latency = Latency::default();
@@ -80,7 +81,7 @@ pub(super) fn run(
             let ms = timed(ctx, config, &mut decoder, context, steps)?;
             point(ctx, config, name, context, ms, steps);
             if last && policy == Policy::Preallocated {
-                latency.eager_ms = Some(ms);
+                latency.eager = Some(ms);
                 if !ctx.device().is_cuda() {
                     alone(ctx, config, model, &mut decoder, false, &mut latency)?;
                 }
@@ -89,10 +90,10 @@ pub(super) fn run(
         if ctx.device().is_cuda() {
             let graph = graph(ctx, config, model, context, steps, last.then_some(&mut latency))?;
             if last {
-                latency.graph_ms = Some(graph);
+                latency.graph = Some(graph);
             }
         } else if last {
-            latency.graph_ms = Some(Err("graphs of recorded kernels exist on CUDA alone".into()));
+            latency.graph = Some(Err("graphs of recorded kernels exist on CUDA alone".into()));
         }
     }
     Ok(latency)
@@ -171,13 +172,13 @@ fn alone(
     // The middle of the timed steps.
     decoder.rewind((config.context + config.steps / 2) as i64)?;
     let repeats = Repeats { warm_ups: 2, timed: config.repeats.max(5) };
-    let inputs = super::floor::MatrixInputs::new(model, config.batch)?;
-    latency.matrices_ms = Some(super::floor::timed(ctx, repeats, recorded, || inputs.multiply())?);
+    let inputs = MatrixInputs::new(model, config.batch)?;
+    latency.matrices = Some(floor::timed(ctx, repeats, recorded, || inputs.multiply())?);
     let options = (kind_of(config.dtype), ctx.device());
-    let row = super::attend::row_shape(config.shape.attention);
+    let row = row_shape(config.shape.attention);
     let width = row.last().copied().unwrap_or(1);
     let q = Tensor::f_randn([config.batch as i64, config.shape.attention.heads() as i64, width], options)?;
-    latency.attention_ms = Some(super::floor::timed(ctx, repeats, recorded, || decoder.attention_alone(&q))?);
+    latency.attention = Some(floor::timed(ctx, repeats, recorded, || decoder.attention_alone(&q))?);
     Ok(())
 }
 
@@ -187,7 +188,7 @@ fn point(ctx: &Context, config: &Config, series: &str, context: u64, ms: f64, st
     ctx.point("ms_per_token", series, context as f64, Quantity::some(ms, "ms"), &window);
 }
 
-fn expect_floor(ctx: &Context, config: &Config, floor: &Floor, context: u64, steps: u64) {
+fn expect_floor(ctx: &Context, config: &Config, floor: Floor, context: u64, steps: u64) {
     ctx.expected(Expected {
         metric: "ms_per_token".into(),
         series: "preallocated".into(),
@@ -201,9 +202,4 @@ fn expect_floor(ctx: &Context, config: &Config, floor: &Floor, context: u64, ste
 /// What the sweep is about, for people.
 pub(super) fn label() -> Text {
     Text::new("timing decode steps", "给解码步计时")
-}
-
-/// Whether this element type has a kernel that plans per length.
-pub(super) fn plans_per_length(kind: Kind) -> bool {
-    matches!(kind, Kind::BFloat16 | Kind::Half)
 }

@@ -18,7 +18,7 @@ use self::admission::Admitted;
 use self::floor::Floor;
 use self::growth::Grown;
 use self::latency::Latency;
-use self::model::Model;
+use self::model::{Model, SPREAD};
 use self::plan_trap::Trap;
 use super::{Config, Dtype, Experiment};
 use crate::protocol::Text;
@@ -74,7 +74,7 @@ fn experiments(ctx: &Context, config: &Config, results: &mut Results) -> Result<
                 results.floor = Some(floor);
                 let model = weights(ctx, config, &mut model)?;
                 let budget = ctx.budget_bytes(config.budget_bytes)?;
-                results.latency = Some(latency::run(ctx, config, model, &floor, budget)?);
+                results.latency = Some(latency::run(ctx, config, model, floor, budget)?);
             }
             Experiment::PlanTrap => {
                 step(Text::new("meeting new lengths", "不断遇到新长度"));
@@ -97,7 +97,7 @@ fn experiments(ctx: &Context, config: &Config, results: &mut Results) -> Result<
 fn weights<'a>(ctx: &Context, config: &Config, model: &'a mut Option<Model>) -> Result<&'a Model, Error> {
     if model.is_none() {
         let _phase = ctx.phase("weights");
-        *model = Some(Model::random(config.shape, kind_of(config.dtype), ctx.device())?);
+        *model = Some(Model::random(config.shape, SPREAD, kind_of(config.dtype), ctx.device())?);
     }
     Ok(model.as_ref().expect("made above"))
 }

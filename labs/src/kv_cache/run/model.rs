@@ -5,8 +5,8 @@ use tch::{Device, Kind, TchError, Tensor};
 use crate::kv_cache::{Attention, Latent, ModelShape};
 use crate::torch::Error;
 
-/// Standard deviation of the weights: small enough that the residual stream neither dies nor overflows in 16 bit.
-const SPREAD: f64 = 0.02;
+/// Usual standard deviation of the weights: the residual stream neither dies nor overflows in 16 bit.
+pub(super) const SPREAD: f64 = 0.02;
 
 /// Weights of a model. Every matrix is `[out, in]`, or `[heads, in, out]` where each head has its own.
 pub(super) struct Model {
@@ -51,11 +51,11 @@ pub(super) struct Mlp {
 }
 
 impl Model {
-    /// Normally distributed weights; norms scale by 1.
-    pub(super) fn random(shape: ModelShape, kind: Kind, device: Device) -> Result<Self, Error> {
+    /// Normally distributed weights of standard deviation `spread`; norms scale by 1.
+    pub(super) fn random(shape: ModelShape, spread: f64, kind: Kind, device: Device) -> Result<Self, Error> {
         let matrix = |size: &[u64]| {
             let size: Vec<i64> = size.iter().map(|n| *n as i64).collect();
-            Tensor::f_empty(&size, (kind, device))?.f_normal_(0.0, SPREAD)
+            Tensor::f_empty(&size, (kind, device))?.f_normal_(0.0, spread)
         };
         let ones = |n: u64| Tensor::f_ones([n as i64], (kind, device));
         let c = shape.hidden;

@@ -3,9 +3,8 @@
 use super::cache::Policy;
 use super::decode::{Decoder, Way};
 use super::model::Model;
-use super::{kind_of, latency};
-use crate::kv_cache::{Attention, Config};
-use crate::protocol::Quantity;
+use crate::kv_cache::{Attention, Config, Dtype};
+use crate::protocol::{Quantity, Text};
 use crate::torch::sdpa::{Backend, Only};
 use crate::torch::timing::Repeats;
 use crate::torch::{Context, Error};
@@ -14,23 +13,31 @@ use crate::torch::{Context, Error};
 const STEPS: u64 = 16;
 
 /// Median ms of a step by variant, in the order of the run; or why none was measured.
-pub(super) type Trap = Result<Vec<(&'static str, Quantity)>, String>;
+pub(super) type Trap = Result<Vec<(&'static str, Quantity)>, Text>;
 
 /// Names of the variants, also of their results.
 pub(super) const VARIANTS: [&str; 4] = ["default-new", "default-seen", "fixed-capacity", "flash"];
 
 /// Why this run has no such trap.
-fn absent(ctx: &Context, config: &Config) -> Option<String> {
+fn absent(ctx: &Context, config: &Config) -> Option<Text> {
     if !ctx.device().is_cuda() {
-        return Some(
-            "plans are built by cuDNN, on CUDA alone; the CPU's kernels take any length as it comes".into(),
-        );
+        return Some(Text::new(
+            "plans are built by cuDNN, on CUDA alone; the CPU's kernels take any length as it comes",
+            "只有 CUDA 上的 cuDNN 才建计划，CPU 的算子来什么长度就算什么长度",
+        ));
     }
     if !matches!(config.shape.attention, Attention::Heads { .. }) {
-        return Some("MLA is decoded by matrix products here, which plan nothing per length".into());
+        return Some(Text::new(
+            "MLA is decoded by matrix products here, which plan nothing per length",
+            "这里的 MLA 用矩阵乘解码，不会按长度建计划",
+        ));
     }
-    if !latency::plans_per_length(kind_of(config.dtype)) {
-        return Some(format!("cuDNN's attention takes bf16 and fp16, not {}", config.dtype.name()));
+    if config.dtype == Dtype::Fp32 {
+        let dtype = config.dtype.name();
+        return Some(Text::new(
+            format!("cuDNN's attention takes bf16 and fp16, not {dtype}"),
+            format!("cuDNN 的注意力只接受 bf16 和 fp16，不接受 {dtype}"),
+        ));
     }
     None
 }

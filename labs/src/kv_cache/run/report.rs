@@ -15,12 +15,12 @@ use crate::torch::Context;
 pub(super) fn model(ctx: &Context, config: &Config) {
     let shape = config.shape;
     let (name, kv) = (shape.attention.name(), config.bytes_per_token());
-    let (layers, gb) = (shape.layers, config.weight_bytes() as f64 / 1e9);
+    let (layers, weights) = (shape.layers, bytes_words(config.weight_bytes()));
     ctx.note(Text::new(
         format!(
-            "{layers} blocks with {name}, random weights of {gb:.3} GB; a token leaves {kv} B in the cache."
+            "{layers} blocks with {name}, random weights of {weights}; a token leaves {kv} B in the cache."
         ),
-        format!("{layers} 层 {name}，随机权重 {gb:.3} GB；每个 token 在缓存里留下 {kv} B。"),
+        format!("{layers} 层 {name}，随机权重 {weights}；每个 token 在缓存里留下 {kv} B。"),
     ));
     if matches!(shape.attention, Attention::Latent(_)) {
         ctx.note(Text::new(
@@ -70,6 +70,16 @@ pub(super) fn admission_wall(ctx: &Context, sequence: u64, needed: u64, budget: 
     emit_wall(ctx, "contiguous", sequence as f64, [needed, budget], cause, text);
 }
 
+/// A pool that the allocator refused.
+pub(super) fn pool_wall(ctx: &Context, page: u64, budget: u64) {
+    let bytes = bytes_words(budget);
+    let text = Text::new(
+        format!("Paged: the allocator refused a pool of {bytes} in pages of {page} tokens."),
+        format!("分页：分配器拒绝了 {bytes} 的页池（每页 {page} 个 token）。"),
+    );
+    emit_wall(ctx, "paged", page as f64, [budget, budget], WallCause::OutOfMemory, text);
+}
+
 fn emit_wall(ctx: &Context, series: &str, x: f64, bytes: [u64; 2], cause: WallCause, text: Text) {
     let [needed_bytes, budget_bytes] = bytes;
     ctx.emit(&Event::Wall(Wall { series: series.into(), x, needed_bytes, budget_bytes, cause, text }));
@@ -106,20 +116,23 @@ pub(super) fn conclude(ctx: &Context, config: &Config, results: &Results) {
         fragmentation(ctx, ratio);
     }
     let admitted = results.admitted;
-    put("sequences_paged", or(admitted.map(|a| a.paged as f64), "sequences", Experiment::Admission));
+    put(
+        "sequences_paged",
+        or(admitted.and_then(|a| a.paged).map(|n| n as f64), "sequences", Experiment::Admission),
+    );
     put(
         "sequences_contiguous",
         or(admitted.map(|a| a.contiguous as f64), "sequences", Experiment::Admission),
     );
     let latency = results.latency.clone().unwrap_or_default();
-    let graph = match &latency.graph_ms {
+    let graph = match &latency.graph {
         Some(Ok(ms)) => Quantity::some(*ms, "ms"),
         Some(Err(why)) => Quantity::missing("ms", why.clone()),
         None => Quantity::missing("ms", lacks(Experiment::Latency)),
     };
-    let best = graph.value.or(latency.eager_ms);
+    let best = graph.value.or(latency.eager);
     put("ms_per_token", or(best, "ms", Experiment::Latency));
-    put("eager_ms_per_token", or(latency.eager_ms, "ms", Experiment::Latency));
+    put("eager_ms_per_token", or(latency.eager, "ms", Experiment::Latency));
     put("graph_ms_per_token", graph);
     let rate = |ms: f64| config.batch as f64 / ms * 1e3;
     put("tokens_per_second", or(best.map(rate), "tokens/s", Experiment::Latency));
@@ -127,22 +140,25 @@ pub(super) fn conclude(ctx: &Context, config: &Config, results: &Results) {
     put("copy_bandwidth_gb_s", or(bandwidth, "GB/s", Experiment::Latency));
     let floor = results.floor.map(|f| f.ms(config, config.context, config.steps));
     put("floor_ms_per_token", or(floor, "ms", Experiment::Latency));
-    let matrices = latency.matrices_ms.map(|ms| config.weight_bytes() as f64 / ms / 1e6);
+    let matrices = latency.matrices.map(|ms| config.weight_bytes() as f64 / ms / 1e6);
     put("matrices_gb_s", or(matrices, "GB/s", Experiment::Latency));
     if let (Some(best), Some(floor)) = (best, results.floor) {
-        above_the_floor(ctx, config, &floor, &latency, best);
+        above_the_floor(ctx, config, floor, &latency, best);
     }
     for (index, name) in VARIANTS.iter().enumerate() {
         let value = match &results.trap {
             Some(Ok(measured)) => measured.get(index).map(|(_, ms)| ms.clone()),
-            Some(Err(why)) => Some(Quantity::missing("ms", why.clone())),
+            Some(Err(why)) => Some(Quantity::missing("ms", why.en.clone())),
             None => None,
         };
         let value = value.unwrap_or_else(|| Quantity::missing("ms", lacks(Experiment::PlanTrap)));
         put(&format!("plan_trap_{}_ms", name.replace('-', "_")), value);
     }
     if let Some(Err(why)) = &results.trap {
-        ctx.note(Text::new(format!("No plan trap here: {why}."), format!("这里没有计划陷阱：{why}。")));
+        ctx.note(Text::new(
+            format!("No plan trap here: {}.", why.en),
+            format!("这里没有计划陷阱：{}。", why.zh),
+        ));
     }
     ctx.emit(&Event::Summary { values });
 }
@@ -158,11 +174,11 @@ fn fragmentation(ctx: &Context, ratio: f64) {
 }
 
 /// What stands between the step and its floor: the parts add up to measured − floor.
-fn above_the_floor(ctx: &Context, config: &Config, floor: &Floor, latency: &Latency, best: f64) {
+fn above_the_floor(ctx: &Context, config: &Config, floor: Floor, latency: &Latency, best: f64) {
     let weights = floor.ms_of(config.weight_bytes() as f64, 0.0);
     let cache = floor.ms_of(0.0, cache_bytes(config, config.context, config.steps));
-    if let (Some(matrices), Some(attention)) = (latency.matrices_ms, latency.attention_ms) {
-        let recorded = matches!(latency.graph_ms, Some(Ok(_)));
+    if let (Some(matrices), Some(attention)) = (latency.matrices, latency.attention) {
+        let recorded = matches!(latency.graph, Some(Ok(_)));
         let rest = if recorded {
             Text::new(
                 "small kernels: norms, gates, cache writes, sampling",
@@ -188,7 +204,7 @@ fn above_the_floor(ctx: &Context, config: &Config, floor: &Floor, latency: &Late
         part(rest, best - matrices - attention);
     }
     let (total, times) = (weights + cache, best / (weights + cache));
-    let gap = latency.eager_ms.filter(|_| matches!(latency.graph_ms, Some(Ok(_)))).map(|ms| ms - best);
+    let gap = latency.eager.filter(|_| matches!(latency.graph, Some(Ok(_)))).map(|ms| ms - best);
     let (en, zh) = gap.map_or_else(Default::default, |gap| {
         (
             format!(" Launching kernels one by one instead of from a graph adds {gap:.3} ms."),

@@ -5,6 +5,7 @@
 pub mod attention;
 pub mod clock;
 pub mod formulas;
+pub mod kv_cache;
 pub mod memory_ledger;
 pub mod protocol;
 pub mod spec;

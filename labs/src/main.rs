@@ -11,7 +11,7 @@ use infralab_labs::protocol::{DeviceChoice, Event, Failure, Hello, Request, RunR
 use infralab_labs::spec::Params;
 use infralab_labs::torch::output::Output;
 use infralab_labs::torch::{Context, Error, hello, input, process};
-use infralab_labs::{LABS, LabSpec, attention, find_lab, memory_ledger};
+use infralab_labs::{LABS, LabSpec, attention, find_lab, kv_cache, memory_ledger};
 
 const USAGE: &str = "\
 infralab-worker runs one lab for infralab: a request on stdin, events on stdout, one JSON object a line.
@@ -151,6 +151,7 @@ fn run_lab(id: &str, ctx: &Context, params: &Params) -> Result<(), Error> {
     match id {
         "attention" => attention::run(ctx, params),
         "memory-ledger" => memory_ledger::run(ctx, params),
+        "kv-cache" => kv_cache::run(ctx, params),
         other => Err(Error::Failed(Failure {
             what: format!("lab `{other}` has a specification and no code in this worker"),
             why: "app and worker are of different versions".into(),

@@ -14,6 +14,7 @@ pub mod flops;
 pub mod gpt_memory;
 pub mod gpt_shape;
 pub mod kv;
+pub mod kv_cache;
 pub mod params;
 pub mod pipeline;
 pub mod roofline;

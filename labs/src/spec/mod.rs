@@ -224,7 +224,7 @@ impl LabSpec {
 
 /// Every lab, in the order of the route.
 pub static LABS: LazyLock<Vec<LabSpec>> =
-    LazyLock::new(|| vec![crate::attention::spec(), crate::memory_ledger::spec()]);
+    LazyLock::new(|| vec![crate::attention::spec(), crate::memory_ledger::spec(), crate::kv_cache::spec()]);
 
 /// The lab with this id.
 pub fn find_lab(id: &str) -> Option<&'static LabSpec> {

@@ -67,6 +67,23 @@ unsafe extern "C" {
     ) -> c_int;
     pub(super) fn il_backward(output: *const c_void, gradient: *const c_void) -> c_int;
     pub(super) fn il_clear_grad(leaf: *const c_void) -> c_int;
+    pub(super) fn il_graph_new(index: c_int, out: *mut *mut c_void) -> c_int;
+    pub(super) fn il_graph_delete(graph: *mut c_void);
+    pub(super) fn il_graph_enter(graph: *mut c_void) -> c_int;
+    pub(super) fn il_graph_leave(graph: *mut c_void) -> c_int;
+    pub(super) fn il_graph_begin(graph: *mut c_void) -> c_int;
+    pub(super) fn il_graph_end(graph: *mut c_void) -> c_int;
+    pub(super) fn il_graph_replay(graph: *mut c_void) -> c_int;
+    pub(super) fn il_flash_over_lengths(
+        q: *const c_void,
+        k: *const c_void,
+        v: *const c_void,
+        q_offsets: *const c_void,
+        k_offsets: *const c_void,
+        lengths: *const c_void,
+        longest: i64,
+        out: *mut *mut c_void,
+    ) -> c_int;
 }
 
 /// The message that the last failing call of this thread left.

@@ -5,8 +5,8 @@
 //! LD_LIBRARY_PATH=$LIBTORCH/lib cargo test -p infralab-labs --features torch
 //! ```
 
-mod modes;
 mod memory_ledger;
+mod modes;
 mod process;
 
 use std::collections::BTreeMap;

@@ -33,3 +33,4 @@ pub use layout::{HeadingRow, Layout, Link, Place, Row};
 pub use plain::{to_ansi, to_plain};
 pub use style::Style;
 pub use text::{LinkId, LinkTarget, Span};
+pub use wrap::plain_lines;

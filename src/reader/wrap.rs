@@ -42,6 +42,12 @@ pub(super) fn wrap(text: &Text, width: usize) -> Vec<Range<usize>> {
     lines
 }
 
+/// Plain text in lines of at most `width` cells, broken by the same rules as notes.
+pub fn plain_lines(text: &str, width: usize) -> Vec<String> {
+    let text = Text::new(text, Style::default());
+    wrap(&text, width).into_iter().map(|line| text.as_str()[line].to_owned()).collect()
+}
+
 /// The widest unit that [`wrap`] keeps whole and the widest line without wrapping, in cells.
 pub(super) fn measure(text: &Text) -> (usize, usize) {
     let (mut unit, mut widest_unit, mut line, mut widest_line) = (0, 0, 0, 0);

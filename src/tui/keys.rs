@@ -31,13 +31,15 @@ pub enum Place {
     Run,
     /// List of runs.
     History,
+    /// Calculators.
+    Calc,
     /// Help.
     Help,
 }
 
 impl Place {
     /// All, as the help screen lists them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Everywhere,
         Self::Home,
         Self::Notes,
@@ -49,6 +51,7 @@ impl Place {
         Self::Setup,
         Self::Run,
         Self::History,
+        Self::Calc,
         Self::Help,
     ];
 
@@ -66,6 +69,7 @@ impl Place {
             Self::Setup => ("LibTorch", "LibTorch"),
             Self::Run => ("Run", "运行"),
             Self::History => ("History", "历史"),
+            Self::Calc => ("Calculators", "计算器"),
             Self::Help => ("Help", "帮助"),
         };
         lang.pick(en, zh)
@@ -217,6 +221,17 @@ pub const BINDINGS: &[Binding] = bindings! {
     P::History, [PGUP], A::PageUp, "page up", "上一页", false;
     P::History, [PGDN], A::PageDown, "page down", "下一页", false;
 
+    P::Calc, [ENTER], A::Open, "fields, next", "填写、下一项", true;
+    P::Calc, [UP], A::Up, "up", "上一项", false;
+    P::Calc, [DOWN], A::Down, "down", "下一项", false;
+    P::Calc, [LEFT], A::Left, "previous choice", "上一个选项", false;
+    P::Calc, [RIGHT], A::Right, "choose", "选择", true;
+    P::Calc, [PGUP], A::PageUp, "page up", "上一页", false;
+    P::Calc, [PGDN], A::PageDown, "page down", "下一页", false;
+    P::Calc, [TAB], A::Next, "list / fields", "列表 / 填写", true;
+    P::Calc, [BACKTAB], A::Previous, "the other way", "反向切换", false;
+    P::Calc, [F(5)], A::Filter, "filter", "筛选", true;
+
     P::Help, [UP, Char('k')], A::Up, "up", "向上", false;
     P::Help, [DOWN, Char('j')], A::Down, "down", "向下", false;
     P::Help, [PGUP], A::PageUp, "page up", "上一页", false;
@@ -228,6 +243,7 @@ pub const BINDINGS: &[Binding] = bindings! {
     P::Everywhere, [Char('4')], A::Go(Tab::Glossary), "glossary", "术语", false;
     P::Everywhere, [Char('5')], A::Go(Tab::Labs), "labs", "实验", false;
     P::Everywhere, [Char('6')], A::Go(Tab::History), "history", "历史", false;
+    P::Everywhere, [Char('7')], A::Go(Tab::Calc), "calculators", "计算器", false;
     P::Everywhere, [ESC, Code(KeyCode::Backspace)], A::Back, "back", "返回", true;
     P::Everywhere, [F(2)], A::Language, "中文", "English", true;
     P::Everywhere, [F(4)], A::Theme, "theme", "配色", false;

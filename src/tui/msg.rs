@@ -189,12 +189,14 @@ pub enum Tab {
     Labs,
     /// Runs.
     History,
+    /// Calculators.
+    Calc,
 }
 
 impl Tab {
     /// All, in order.
-    pub const ALL: [Self; 6] =
-        [Self::Home, Self::Notes, Self::Search, Self::Glossary, Self::Labs, Self::History];
+    pub const ALL: [Self; 7] =
+        [Self::Home, Self::Notes, Self::Search, Self::Glossary, Self::Labs, Self::History, Self::Calc];
 }
 
 /// What the app wants done outside itself.

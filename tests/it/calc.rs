@@ -55,7 +55,7 @@ fn the_text_shows_units_the_numbers_in_the_formula_the_rows_and_the_source() {
 fn without_inputs_it_answers_for_its_defaults_and_names_them() {
     let (code, out, _) = in_temp(&["calc", "fits"]);
     assert_eq!(code, 0);
-    for part in ["inputs", "recipe", "autocast | fp32", "mem", "default", "note: it fits"] {
+    for part in ["inputs", "recipe", "autocast | fp32", "mem", "default", "fits, left"] {
         assert!(out.contains(part), "{part}:\n{out}");
     }
 }

@@ -15,6 +15,10 @@ fn every_calculator_answers_for_its_defaults_and_every_choice_in_both_languages(
         for text in texts.chain(calculator.all_inputs().iter().map(|i| i.help)) {
             assert!(!text.en.is_empty() && !text.zh.is_empty(), "{}", calculator.name);
         }
+        for lang in Lang::ALL {
+            let width = unicode_width::UnicodeWidthStr::width(*calculator.title.get(lang));
+            assert!(width <= 26, "{}: {width} columns are more than a list has", calculator.name);
+        }
         for input in calculator.all_inputs() {
             let Kind::Choice(choices) = input.kind else { continue };
             for choice in choices {
@@ -163,8 +167,12 @@ fn the_tables_say_what_the_published_counts_say() {
 #[test]
 fn what_fits_is_itemised_and_says_what_is_missing() {
     let serving = ask("fits-serving", "model=Llama-3-70B gpu=H100-SXM gpus=1");
-    assert!(serving.notes.iter().any(|n| n.en == "it does not fit"), "{serving:?}");
-    assert!(serving.rows.iter().any(|r| r.name.en == "missing" && r.value.is_some_and(|v| v > 60e9)));
+    assert!(
+        serving
+            .rows
+            .iter()
+            .any(|r| r.name.en == "does not fit, missing" && r.value.is_some_and(|v| v > 60e9))
+    );
     let training = ask("fits", "model=GPT-2-124M gpu=L4 gpus=1 stage=0 b=4 s=1024");
     let row = |name: &str| {
         training
@@ -177,7 +185,7 @@ fn what_fits_is_itemised_and_says_what_is_missing() {
     let parts: f64 =
         ["weights", "gradients", "optimizer", "activations", "logits", "overhead"].map(row).iter().sum();
     assert!((parts - training.value.expect("a sum")).abs() < 1.0);
-    assert!((row("left") - (24e9 - parts)).abs() < 1.0);
+    assert!((row("fits, left") - (24e9 - parts)).abs() < 1.0);
     assert!((row("weights") + row("gradients") + row("optimizer") - 16.0 * 124_439_808.0).abs() < 1.0);
     assert_eq!(ask("fits", "gpus=8 t=3").value, None);
     let latent = ask("fits-serving", "model=DeepSeek-V3 N=671B bytes=fp8 gpus=8");

@@ -19,7 +19,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "activations",
         topic: Topic::Activations,
-        title: text("Activations of a micro-batch", "一个 micro-batch 的激活"),
+        title: text("Activations", "一个 micro-batch 的激活"),
         what: text(
             "Bytes kept for the backward pass, 16-bit, GELU and dropout; logits are not in it.",
             "为反向保留的字节（16 位，GELU，含 dropout）；不含 logits。",
@@ -45,7 +45,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "activation-saving",
         topic: Topic::Activations,
-        title: text("Saving of selective recompute", "selective 重算省多少"),
+        title: text("Selective recompute saves", "selective 重算省多少"),
         what: text(
             "Share of the activations that grows with the square of the sequence.",
             "激活里随序列长度平方增长、可以省掉的那一部分占比。",
@@ -58,7 +58,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "flash-attention-saved",
         topic: Topic::Activations,
-        title: text("What fused attention keeps", "融合 attention 保留多少"),
+        title: text("Fused attention keeps", "融合 attention 保留多少"),
         what: text(
             "Bytes a layer that a fused attention keeps, against what stored scores would take.",
             "融合 attention 每层为反向保留的字节，与保存分数矩阵时对比。",

@@ -114,7 +114,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "ring-steps",
         topic: Topic::Communication,
-        title: text("Steps of a ring all-reduce", "环形 all-reduce 的步数"),
+        title: text("Ring steps", "环形 all-reduce 的步数"),
         what: text("n − 1 to reduce, n − 1 to gather.", "n − 1 步归约，n − 1 步收集。"),
         inputs: &[RANKS],
         formula: "2·(n − 1)",
@@ -124,7 +124,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "ring-time",
         topic: Topic::Communication,
-        title: text("Ring all-reduce, α-β", "环形 all-reduce：α-β 模型"),
+        title: text("Ring all-reduce, α-β", "环形 all-reduce：α-β"),
         what: text(
             "Latency and bandwidth of a ring; below n·α·β latency is the larger part.",
             "环的延迟与带宽；缓冲区小于 n·α·β 时延迟占大头。",

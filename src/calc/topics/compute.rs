@@ -56,7 +56,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "training-flops",
         topic: Topic::Compute,
-        title: text("FLOPs and days of a training", "一次训练的 FLOPs 与天数"),
+        title: text("FLOPs, days of a training", "一次训练的 FLOPs 与天数"),
         what: text("6·N·D, and how long GPUs take at an MFU.", "6·N·D，以及给定 MFU 时要跑多久。"),
         inputs: &[
             PARAMS,

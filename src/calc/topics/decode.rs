@@ -61,7 +61,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "mbu",
         topic: Topic::Decode,
-        title: text("Memory bandwidth utilisation", "显存带宽利用率 MBU"),
+        title: text("Bandwidth used (MBU)", "显存带宽利用率 MBU"),
         what: text(
             "Bytes that a decode step must read, over its time and the peak bandwidth.",
             "一步 decode 必须读的字节，除以时间和峰值带宽。",

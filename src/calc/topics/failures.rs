@@ -92,7 +92,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "young-daly",
         topic: Topic::Failures,
-        title: text("Best checkpoint interval", "最佳检查点间隔（Young/Daly）"),
+        title: text("Best checkpoint interval", "最佳检查点间隔"),
         what: text(
             "Save too often and saving costs; too rarely and failures do.",
             "存太勤，保存本身费时；存太疏，故障丢得多。",
@@ -105,7 +105,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "availability-interval",
         topic: Topic::Failures,
-        title: text("Interval of highest availability", "可用率最高的间隔"),
+        title: text("Availability interval", "可用率最高的间隔"),
         what: text(
             "Another goal, another interval: most time spent training.",
             "换个目标就换个间隔：让训练时间占比最大。",

@@ -113,14 +113,16 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     },
 ];
 
-/// Adds what is left or missing of `room`.
+/// Begins with what is left or missing of `room`: the verdict before its parts.
 fn against(answer: Answer, needed: f64, room: f64, room_formula: &str) -> Answer {
     let left = room - needed;
-    let answer = answer.row(text("available", "可用"), room, "B", room_formula);
-    if left >= 0.0 {
-        return answer.row(text("left", "剩余"), left, "B", "available − needed").note("it fits", "放得下");
-    }
-    answer.row(text("missing", "还差"), -left, "B", "needed − available").note("it does not fit", "放不下")
+    let answer = answer.with("needed", needed, "B").with("available", room, "B");
+    let answer = if left >= 0.0 {
+        answer.row(text("fits, left", "放得下，剩余"), left, "B", "available − needed")
+    } else {
+        answer.row(text("does not fit, missing", "放不下，还差"), -left, "B", "needed − available")
+    };
+    answer.row(text("available", "可用"), room, "B", room_formula)
 }
 
 fn training(v: &Values) -> Answer {
@@ -137,13 +139,11 @@ fn training(v: &Values) -> Answer {
     let overhead = v.num("overhead");
     let needed = shard.total() + kept + logits + overhead;
     let over = |divided: bool| if divided { "/dp" } else { "" };
-    let answer = Answer::of(needed, "B")
+    let answer = against(Answer::of(needed, "B"), needed, v.num("mem"), "mem")
         .with("dp", data, "")
         .with("state", shard.total(), "B")
         .with("activations", kept, "B")
         .with("logits", logits, "B")
-        .with("needed", needed, "B")
-        .with("available", v.num("mem"), "B")
         .row(
             text("weights", "权重"),
             shard.weights,
@@ -168,7 +168,6 @@ fn training(v: &Values) -> Answer {
     let recipe = chosen_recipe(v);
     let answer =
         answer.with("w", recipe.weights, "").with("g", recipe.gradients, "").with("o", recipe.optimizer, "");
-    let answer = against(answer, needed, v.num("mem"), "mem");
     let answer = if needed > v.num("mem") {
         answer.note(
             "cheapest first: smaller micro-batch with accumulation, recompute, a higher ZeRO stage, more GPUs, offload",
@@ -200,16 +199,14 @@ fn serving(v: &Values) -> Answer {
         Some(heads) if heads < gpus => "kv/nkv",
         Some(_) => "kv/gpus",
     };
-    let answer = Answer::of(needed, "B")
+    let answer = against(Answer::of(needed, "B"), needed, usable, "mem·util")
         .by(format!("N·bytes/gpus + B·{tokens}·{divided} + workspace"))
-        .with("needed", needed, "B")
-        .with("available", usable, "B")
         .with("weights", weights, "B")
         .with("one_kv", one, "B")
         .row(text("weights", "权重"), weights, "B", "N·bytes/gpus")
         .row(text("KV cache", "KV cache"), cache, "B", &format!("B·{tokens}·{divided}"))
         .row(text("workspace", "工作区"), workspace, "B", "");
-    let answer = against(answer, needed, usable, "mem·util").row(
+    let answer = answer.row(
         text("sequences that fit", "能放下的序列数"),
         kv::max_tokens(room, one),
         "",

@@ -51,7 +51,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "kv-mla-expanded",
         topic: Topic::Kv,
-        title: text("MLA heads if they were kept", "MLA 若按普通多头缓存"),
+        title: text("MLA heads expanded", "MLA 若按普通多头缓存"),
         what: text(
             "What the same model would cache without compression: the size of what MLA saves.",
             "同一模型若不压缩要缓存多少，即 MLA 省下的量。",

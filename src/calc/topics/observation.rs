@@ -15,7 +15,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "sampling-attenuation",
         topic: Topic::Observation,
-        title: text("Amplitude that averaging leaves", "平均之后还剩多少幅度"),
+        title: text("Averaging flattens", "平均把波动压平多少"),
         what: text(
             "A reading that is a mean over W flattens a sawtooth of period P; at W = P nothing is left.",
             "读数若是 W 内的平均，会把周期 P 的锯齿压平；W = P 时一点不剩。",
@@ -41,7 +41,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "starvation",
         topic: Topic::Observation,
-        title: text("Utilisation under a slow loader", "数据加载拖慢时的利用率"),
+        title: text("Starvation by the loader", "数据加载拖慢时的利用率"),
         what: text(
             "Share of time a GPU computes when batches come from a loader.",
             "批次由加载器供给时，GPU 真正计算的时间占比。",

@@ -115,7 +115,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "quantisation-crossover",
         topic: Topic::Roofline,
-        title: text("Batch where int4 stops helping", "量化不再加速的 batch"),
+        title: text("Quantisation crossover", "量化不再加速的 batch"),
         what: text(
             "Weight-only quantisation shortens a decode step while weights are the limit: up to this many tokens.",
             "仅权重量化只在“读权重”是瓶颈时加速 decode：上限就是这个 token 数。",

@@ -20,7 +20,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "static-batching",
         topic: Topic::Serving,
-        title: text("Slots used by static batching", "静态 batching 的槽位利用率"),
+        title: text("Static batching, slots", "静态 batching 的槽位利用率"),
         what: text(
             "A static batch waits for its longest member; continuous batching fills the holes.",
             "静态 batch 要等最长的请求；continuous batching 会把空槽补上。",
@@ -78,7 +78,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "prefix-cache",
         topic: Topic::Serving,
-        title: text("Prefix cache, whole blocks", "前缀缓存按整块复用"),
+        title: text("Prefix cache in blocks", "前缀缓存按整块复用"),
         what: text(
             "Tokens of a shared prefix that need no prefill: only whole blocks count.",
             "共享前缀里不用再 prefill 的 token：只有整块算数。",
@@ -111,7 +111,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "speculative",
         topic: Topic::Serving,
-        title: text("Tokens a pass, speculative", "投机解码：每次 token 数"),
+        title: text("Speculative decoding", "投机解码：每次 token 数"),
         what: text(
             "Expected tokens of a target pass, its own token included.",
             "大模型每次前向期望得到的 token 数，含它自己的那个。",
@@ -133,7 +133,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "speculative-speedup",
         topic: Topic::Serving,
-        title: text("Speed-up of drafts", "投机解码的加速比"),
+        title: text("Speculative speed-up", "投机解码的加速比"),
         what: text(
             "Holds while checking g + 1 tokens costs as much as one: small batches.",
             "前提是校验 g + 1 个 token 与 1 个同价，即 batch 较小时。",
@@ -190,7 +190,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "throughput",
         topic: Topic::Serving,
-        title: text("Throughput at a concurrency", "给定并发下的吞吐"),
+        title: text("Throughput, concurrency", "给定并发下的吞吐"),
         what: text(
             "Requests and tokens a second from C, TTFT and TPOT.",
             "由并发、TTFT 和 TPOT 得到请求/s 与 token/s。",
@@ -249,7 +249,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "initial-loss",
         topic: Topic::Serving,
-        title: text("Loss of an untrained model", "未训练模型的 loss"),
+        title: text("Loss at step 0", "未训练模型的 loss"),
         what: text(
             "What step 0 must show; anything else is a bug in data, labels or initialisation.",
             "第 0 步就该是这个数；不是则数据、标签或初始化有错。",

@@ -26,7 +26,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "training-state",
         topic: Topic::TrainingState,
-        title: text("Bytes a parameter, by recipe", "每参数字节数（按配方）"),
+        title: text("Training state by recipe", "每参数字节数（按配方）"),
         what: text(
             "Weights, gradients and AdamW state before any activation. 16, 18, 20, 10, 8 and 6 bytes a parameter are all right, each for its recipe.",
             "不含激活的权重、梯度和 AdamW 状态。每参数 16、18、20、10、8、6 字节都对，各对应一种配方。",
@@ -39,7 +39,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "zero",
         topic: Topic::TrainingState,
-        title: text("ZeRO / FSDP, memory of a rank", "ZeRO / FSDP 单卡显存"),
+        title: text("ZeRO / FSDP, memory", "ZeRO / FSDP 单卡显存"),
         what: text(
             "What a rank holds when optimizer state, gradients and weights are divided in turn.",
             "依次切分优化器状态、梯度、权重后，每个 rank 还要放多少。",
@@ -70,7 +70,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
     Calculator {
         name: "zero-traffic",
         topic: Topic::TrainingState,
-        title: text("ZeRO / FSDP, traffic of a rank", "ZeRO / FSDP 通信量"),
+        title: text("ZeRO / FSDP, traffic", "ZeRO / FSDP 通信量"),
         what: text(
             "Bytes that a rank sends in a step: twice the model for DDP, ZeRO-1 and 2, three times for ZeRO-3.",
             "每步每个 rank 发送的字节：DDP、ZeRO-1、2 是模型的 2 倍，ZeRO-3 是 3 倍。",

@@ -37,21 +37,27 @@ fn tab_name(tab: Tab, lang: Lang) -> &'static str {
         Tab::Glossary => ("Glossary", "术语"),
         Tab::Labs => ("Labs", "实验"),
         Tab::History => ("History", "历史"),
+        Tab::Calc => ("Calc", "计算"),
     };
     lang.pick(en, zh)
 }
 
 fn tabs(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let (core, theme) = (&app.core, app.core.theme);
-    let mut spans = vec![Span::styled(" infralab ", theme.style(Role::Accent))];
+    let mut spans = Vec::new();
     for (i, tab) in Tab::ALL.into_iter().enumerate() {
         let text = format!(" {} {} ", i + 1, tab_name(tab, core.lang));
         let style = if tab == app.tab() { SELECTED } else { theme.style(Role::Dim) };
         spans.push(Span::styled(text, style));
     }
-    let used: usize = spans.iter().map(Span::width).sum();
     let running = core.running().then(|| core.lang.pick("● lab runs (5 Enter) ", "● 实验运行中（5 Enter）"));
     let right = running.unwrap_or(core.lang.pick("F2 中文 ", "F2 English "));
+    let tabs: usize = spans.iter().map(Span::width).sum();
+    // Where it is tight, how to change the language says more than our name.
+    let brand =
+        if tabs + " infralab ".len() + right.width() < usize::from(area.width) { " infralab " } else { "" };
+    spans.insert(0, Span::styled(brand, theme.style(Role::Accent)));
+    let used = tabs + brand.len();
     if used + right.width() < usize::from(area.width) {
         spans.push(Span::raw(" ".repeat(usize::from(area.width) - used - right.width())));
         let role = if running.is_some() { Role::Warn } else { Role::Dim };

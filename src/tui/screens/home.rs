@@ -73,7 +73,7 @@ fn standing(core: &Core, width: u16) -> Vec<Line<'static>> {
     }
     let runs = core.runs.iter().filter(|r| !r.shipped()).count();
     let recorded = core.runs.len() - runs;
-    lines.push(head(lang.pick("Labs (5) and runs (6)", "实验（5）与运行（6）")));
+    lines.push(head(lang.pick("Labs (5), runs (6), calculators (7)", "实验（5）、运行（6）、计算器（7）")));
     lines.push(Line::raw(lang.pick(
         format!("  {runs} of your own, {recorded} recorded on an H200"),
         format!("  自己的运行 {runs} 次，H200 录制 {recorded} 份"),

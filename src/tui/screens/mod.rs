@@ -1,6 +1,9 @@
 //! One screen is one struct: state, what an action does to it, and how it is drawn. `Screen` is an enum, so nothing is
 //! registered and every match is exhaustive.
 
+mod calc;
+mod calc_form;
+mod calc_view;
 mod frame;
 mod glossary;
 mod help;
@@ -51,6 +54,8 @@ pub(super) enum Screen {
     Run(run::Run),
     /// List of runs.
     History(history::History),
+    /// Calculators.
+    Calc(calc::Calc),
     /// Keys.
     Help(help::Help),
 }
@@ -123,6 +128,7 @@ impl Screen {
             Tab::Glossary => Self::Glossary(glossary::Glossary::default()),
             Tab::Labs => Self::Labs(labs::Labs::default()),
             Tab::History => Self::History(history::History::default()),
+            Tab::Calc => Self::Calc(calc::Calc::default()),
         }
     }
 
@@ -158,6 +164,7 @@ impl Screen {
             Self::Setup(_) => Place::Setup,
             Self::Run(_) => Place::Run,
             Self::History(_) => Place::History,
+            Self::Calc(_) => Place::Calc,
             Self::Help(_) => Place::Help,
         }
     }
@@ -168,6 +175,7 @@ impl Screen {
             Self::Search(_) => true,
             Self::Glossary(screen) => screen.filtering(),
             Self::Lab(screen) => screen.typing(),
+            Self::Calc(screen) => screen.typing(),
             _ => false,
         }
     }
@@ -199,6 +207,7 @@ impl Screen {
             Self::Setup(screen) => screen.on(action, core),
             Self::Run(screen) => screen.on(action, core),
             Self::History(screen) => screen.on(action, core),
+            Self::Calc(screen) => screen.on(action, core),
             Self::Help(screen) => screen.on(action, core),
         }
     }
@@ -209,6 +218,7 @@ impl Screen {
             Self::Search(screen) => screen.typed(key, core),
             Self::Glossary(screen) => screen.typed(key, core),
             Self::Lab(screen) => screen.typed(key, core),
+            Self::Calc(screen) => screen.typed(key),
             _ => Outcome::stay(),
         }
     }
@@ -235,6 +245,7 @@ impl Screen {
             Self::Search(screen) => screen.lay_out(core),
             Self::Glossary(screen) => screen.lay_out(core),
             Self::History(screen) => screen.lay_out(core),
+            Self::Calc(screen) => screen.lay_out(),
             Self::Home | Self::Labs(_) | Self::Lab(_) | Self::Setup(_) | Self::Run(_) | Self::Help(_) => {}
         }
     }
@@ -259,6 +270,7 @@ impl Screen {
             Self::Setup(_) => setup::draw(frame, area, core),
             Self::Run(screen) => screen.draw(frame, area, core),
             Self::History(screen) => screen.draw(frame, area, core),
+            Self::Calc(screen) => screen.draw(frame, area, core),
             Self::Help(screen) => screen.draw(frame, area, core),
         }
     }

@@ -67,6 +67,12 @@ fn history() {
 }
 
 #[test]
+fn calc() {
+    snapshots("calc", "7 Down Down Down Down");
+    snapshots("calc-form", "7 Enter Right Down Right Right Down Down Down Down Down 1 x");
+}
+
+#[test]
 fn help() {
     snapshots("help", "4 F1");
 }

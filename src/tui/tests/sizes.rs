@@ -3,8 +3,19 @@
 use super::*;
 use proptest::prelude::*;
 
-const EVERYWHERE: [&str; 9] =
-    ["1", "2 Down", "2 Enter Tab Tab", "F3", "4 Tab a", "5", "5 Enter Down Down", "6", "F1 PgDn"];
+const EVERYWHERE: [&str; 11] = [
+    "7",
+    "7 Down Down Enter Down x Tab F5 k",
+    "1",
+    "2 Down",
+    "2 Enter Tab Tab",
+    "F3",
+    "4 Tab a",
+    "5",
+    "5 Enter Down Down",
+    "6",
+    "F1 PgDn",
+];
 
 fn everywhere(columns: u16, rows: u16, gpus: usize, lang: Lang) {
     let mut app = app((columns, rows), lang);

@@ -20,6 +20,7 @@ fn digits_and_f_keys_go_to_the_main_screens_and_back() {
         ("4", keys::Place::Glossary),
         ("5", keys::Place::Labs),
         ("6", keys::Place::History),
+        ("7", keys::Place::Calc),
         ("F3", keys::Place::Search),
         ("F1", keys::Place::Help),
     ] {
@@ -255,4 +256,27 @@ fn a_replay_can_be_stopped() {
     assert!(app.wants_ticks());
     press(&mut app, "F6");
     assert!(!app.wants_ticks() && drawn(&app).contains("completed"));
+}
+
+#[test]
+fn a_calculator_answers_as_one_types_and_keeps_the_last_good_answer() {
+    let mut app = app((120, 40), Lang::En);
+    press(&mut app, "7 F5");
+    type_text(&mut app, "kv cache of a b");
+    assert!(drawn(&app).contains("kv-cache"), "letters and digits are text in the filter");
+    press(&mut app, "Enter Down Down Down");
+    type_text(&mut app, "４Ki");
+    let screen = drawn(&app);
+    assert!(screen.contains("512 MiB = 536.9 MB") && screen.contains("= 4,096 token"), "{screen}");
+    type_text(&mut app, "q");
+    let screen = drawn(&app);
+    assert!(screen.contains("before the mistake") && screen.contains("512 MiB"), "{screen}");
+    assert!(screen.contains("has the unit `Kiq`"), "{screen}");
+    assert!(!app.quit, "q is text in a field");
+    press(&mut app, "Up Up Up Right");
+    assert!(!drawn(&app).contains("Llama-3-8B ›"), "the arrows choose another model");
+    press(&mut app, "Esc Esc Esc");
+    assert_eq!(at(&app), keys::Place::Home);
+    press(&mut app, "7 Enter Down Down Down");
+    assert!(drawn(&app).contains("Kiq"), "forms stay as they were left");
 }

@@ -15,6 +15,11 @@ impl Cursor {
         self.0
     }
 
+    /// Puts it somewhere.
+    pub(in crate::tui) fn to(&mut self, at: usize) {
+        self.0 = at;
+    }
+
     /// Keeps it inside a list of `len`.
     pub(in crate::tui) fn clamp(&mut self, len: usize) {
         self.0 = self.0.min(len.saturating_sub(1));

@@ -55,7 +55,7 @@ enum Command {
     /// List, show or run labs
     #[command(subcommand)]
     Lab(lab::LabCommand),
-    /// List, show, export or replay runs
+    /// List, show, compare, export or replay runs
     #[command(subcommand)]
     Run(run::RunCommand),
     /// Readings of GPUs and host

@@ -1,6 +1,7 @@
 //! The built program from outside: its command line, its screens in a terminal, its labs through a worker.
 
 mod cli;
+mod history;
 mod lab;
 mod pty;
 mod terminal;

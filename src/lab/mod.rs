@@ -1,6 +1,7 @@
 //! Labs as the app sees them: a [`LabEvent`] stream that [`session`] turns into state, that [`runner`] gets from a
 //! worker, and that [`history`] keeps on disk. One line format serves history, export, replay and tests.
 
+pub mod calibration;
 pub mod compare;
 pub mod history;
 pub mod past_run;

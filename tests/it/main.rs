@@ -4,4 +4,5 @@ mod cli;
 mod history;
 mod lab;
 mod pty;
+mod report;
 mod terminal;

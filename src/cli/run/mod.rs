@@ -1,4 +1,4 @@
-//! `infralab run list | show | compare | export | replay`.
+//! `infralab run list | show | compare | export | replay | calibration`.
 
 mod compare;
 mod export;
@@ -11,8 +11,10 @@ use compare::CompareArgs;
 use list::ListArgs;
 
 use super::{lab_text, out};
+use crate::lab::calibration::{Calibration, Predicted};
 use crate::lab::history::{self, Place, RunError};
 use crate::lab::replay::Player;
+use crate::lab::report;
 use crate::lab::{LabEvent, LabSession, PastRun, Record};
 use crate::lang::Lang;
 use crate::paths::Paths;
@@ -24,6 +26,12 @@ pub(super) enum RunCommand {
     List(ListArgs),
     /// Runs of one lab side by side: what differs around them first, then what they measured
     Compare(CompareArgs),
+    /// How well your predictions held, by lab and over time
+    Calibration {
+        /// One object
+        #[arg(long)]
+        json: bool,
+    },
     /// The record of a run
     Show {
         /// Run id, its beginning, or a file
@@ -69,11 +77,15 @@ pub(super) fn run(command: &RunCommand, paths: &Paths) -> anyhow::Result<ExitCod
     let id = match command {
         RunCommand::List(args) => return list::list(args, paths),
         RunCommand::Compare(args) => return compare::compare(args, paths, lang),
+        RunCommand::Calibration { json } => {
+            calibration(paths, *json, lang)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         RunCommand::Show { id, .. } | RunCommand::Export { id, .. } | RunCommand::Replay { id, .. } => id,
     };
     let Some(place) = known(id, paths)? else { return Ok(ExitCode::FAILURE) };
     match command {
-        RunCommand::List(_) | RunCommand::Compare(_) => {}
+        RunCommand::List(_) | RunCommand::Compare(_) | RunCommand::Calibration { .. } => {}
         RunCommand::Show { json, .. } => {
             let record = PastRun::read(&place)?.record;
             if *json {
@@ -89,7 +101,7 @@ pub(super) fn run(command: &RunCommand, paths: &Paths) -> anyhow::Result<ExitCod
 }
 
 /// The run that an id, its beginning or a file names; `None` after telling that there is none.
-fn known(id: &str, paths: &Paths) -> anyhow::Result<Option<Place>> {
+pub(super) fn known(id: &str, paths: &Paths) -> anyhow::Result<Option<Place>> {
     match history::find(&paths.runs(), id) {
         Ok(place) => Ok(Some(place)),
         Err(error @ (RunError::Unknown(_) | RunError::Ambiguous { .. })) => {
@@ -98,6 +110,14 @@ fn known(id: &str, paths: &Paths) -> anyhow::Result<Option<Place>> {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+fn calibration(paths: &Paths, json: bool, lang: Lang) -> anyhow::Result<()> {
+    let calibration = Calibration::of(&Predicted::own(&history::list(&paths.runs())?));
+    if json {
+        return out::json(&calibration);
+    }
+    out::line(&report::text::write(&report::calibration::blocks(&calibration, 1, lang)))
 }
 
 fn replay(place: &Place, speed: f64, json: bool, lang: Lang) -> anyhow::Result<()> {

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use infralab_labs::protocol::{Ledger, Point};
+use infralab_labs::spec::Reference;
 
-use super::document::{Block, NOTHING, Table, Words};
+use super::document::{Block, NOTHING, Picture, Table, Words, file_stem};
+use super::picture;
 use super::run::{pick_text, with_range};
 use crate::lab::PastRun;
 use crate::lab::session::Curves;
@@ -14,13 +16,19 @@ use crate::units::{binary_bytes, digits};
 /// Every chart that has points, in the lab's order, then those that the lab's specification does not know.
 pub(super) fn charts(run: &PastRun, level: u8, lang: Lang) -> Vec<Block> {
     let mut blocks = Vec::new();
+    let references = run.lab().map(|lab| lab.references(&run.record.params)).unwrap_or_default();
     for (metric, curves) in ordered(run) {
         let spec = run.lab().and_then(|lab| lab.charts.iter().find(|c| c.metric == metric));
         let title = spec.map_or(metric, |s| pick_text(&s.title, lang)).to_owned();
         let x = spec.map_or("x", |s| s.x.as_str());
         if let Some(table) = points(curves, x, lang).block() {
-            blocks.push(Block::Heading(level, title));
+            blocks.push(Block::Heading(level, title.clone()));
+            if let Some(svg) = picture::chart(curves, spec, &references, lang) {
+                let name = file_stem(&format!("{}-{metric}", run.record.run));
+                blocks.push(Block::Picture(Picture { name, caption: title, svg }));
+            }
             blocks.push(table);
+            blocks.extend(sources(&references, metric, lang));
             let windows: BTreeSet<&str> = curves
                 .measured
                 .values()
@@ -36,6 +44,21 @@ pub(super) fn charts(run: &PastRun, level: u8, lang: Lang) -> Vec<Block> {
         }
     }
     blocks
+}
+
+/// Where the published curves of a chart come from.
+fn sources(references: &[Reference], metric: &str, lang: Lang) -> Option<Block> {
+    let here = references.iter().filter(|r| r.metric == metric);
+    let lines: Vec<Words> = here
+        .map(|r| {
+            lang.pick(
+                format!("published: {}, {}", r.name, r.source),
+                format!("公开数据：{}，{}", r.name, r.source),
+            )
+        })
+        .map(Words::from)
+        .collect();
+    (!lines.is_empty()).then_some(Block::List(lines))
 }
 
 /// The charts of a run in the lab's order.
@@ -92,7 +115,12 @@ pub(super) fn ledgers(run: &PastRun, level: u8, lang: Lang) -> Vec<Block> {
     let mut blocks = Vec::new();
     for (name, ledgers) in ledger_series(run) {
         let title = lang.pick("Where the memory is: ", "显存去向：");
-        blocks.push(Block::Heading(level, format!("{title}{name}")));
+        let title = format!("{title}{name}");
+        blocks.push(Block::Heading(level, title.clone()));
+        if let Some(svg) = picture::ledger(&ledgers, lang) {
+            let name = file_stem(&format!("{}-memory-{name}", run.record.run));
+            blocks.push(Block::Picture(Picture { name, caption: title, svg }));
+        }
         blocks.extend(ledger_table(&ledgers, lang).block());
     }
     blocks

@@ -14,6 +14,7 @@ mod lab_text;
 mod note;
 mod out;
 mod progress;
+mod report;
 mod run;
 mod search;
 
@@ -58,9 +59,11 @@ enum Command {
     /// List, show or run labs
     #[command(subcommand)]
     Lab(lab::LabCommand),
-    /// List, show, export or replay runs
+    /// List, show, compare, export or replay runs
     #[command(subcommand)]
     Run(run::RunCommand),
+    /// Your runs as one page, by phase of the route, with pictures
+    Report(report::ReportArgs),
     /// Readings of GPUs and host
     Gpu(gpu::GpuArgs),
     /// Export, import or undo progress
@@ -122,6 +125,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Calc(args)) => calc::run(&args, lang)?,
         Some(Command::Lab(command)) => lab::run(command, paths, lang)?,
         Some(Command::Run(command)) => run::run(&command, &paths()?)?,
+        Some(Command::Report(args)) => report::run(&args, &library(), &paths()?, lang)?,
         Some(Command::Gpu(args)) => gpu::run(&args)?,
         Some(Command::Progress(command)) => progress::run(command, &paths()?)?,
         Some(Command::Engine(command)) => engine::run(&command, &paths()?)?,

@@ -1,7 +1,10 @@
 //! Labs as the app sees them: a [`LabEvent`] stream that [`session`] turns into state, that [`runner`] gets from a
 //! worker, and that [`history`] keeps on disk. One line format serves history, export, replay and tests.
 
+pub mod calibration;
+pub mod compare;
 pub mod history;
+pub mod past_run;
 pub mod prediction;
 pub mod preflight;
 pub mod record;
@@ -15,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::telemetry::{Machine, Snapshot};
 
+pub use past_run::PastRun;
 pub use prediction::{Prediction, Predictions};
 pub use record::Record;
 pub use session::LabSession;

@@ -2,6 +2,8 @@
 
 mod calc;
 mod cli;
+mod history;
 mod lab;
 mod pty;
+mod report;
 mod terminal;

@@ -15,7 +15,12 @@ fn used(size: (u16, u16), lang: Lang) -> App {
         panic!("the fixture has a header and a record")
     };
     let place = crate::lab::history::Place::File("run.jsonl".into());
-    let run = crate::lab::history::Listed { header: header.clone(), record: Some((**record).clone()), place };
+    let run = crate::lab::history::Listed {
+        header: header.clone(),
+        record: Some((**record).clone()),
+        device: Some("Intel(R) Xeon(R) Processor".into()),
+        place,
+    };
     app.update(Msg::History(vec![run]));
     app
 }

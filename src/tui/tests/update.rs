@@ -177,7 +177,7 @@ fn a_recording_plays_at_its_own_pace() {
     let events = recorded();
     let LabEvent::Header(header) = events[0].clone() else { panic!("a header") };
     let place = Place::Shipped("attention.jsonl".into());
-    app.update(Msg::History(vec![Listed { header, record: None, place: place.clone() }]));
+    app.update(Msg::History(vec![Listed { header, record: None, device: None, place: place.clone() }]));
     let effects = press(&mut app, "5 F6");
     assert!(
         effects.contains(&Effect::LoadRun { place, play: true, predictions: Predictions::new() }),
@@ -199,7 +199,7 @@ fn a_run_of_the_history_is_shown_as_it_ended() {
     let events = recorded();
     let LabEvent::Header(header) = events[0].clone() else { panic!("a header") };
     let place = Place::File("run.jsonl".into());
-    app.update(Msg::History(vec![Listed { header, record: None, place: place.clone() }]));
+    app.update(Msg::History(vec![Listed { header, record: None, device: None, place: place.clone() }]));
     let effects = press(&mut app, "6 Enter");
     assert!(
         effects.contains(&Effect::LoadRun { place, play: false, predictions: Predictions::new() }),

@@ -1,8 +1,10 @@
 //! Runs on disk: `runs/<id>.jsonl`, a header, every event and snapshot, and the closing record. Recordings that ship
 //! with the program have the same format.
 
+mod listing;
+
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
@@ -10,14 +12,13 @@ use thiserror::Error;
 
 use super::{Header, LabEvent, Record, parse};
 
+pub use listing::{Filter, Listed, Unreadable, list, scan, shipped};
+
 /// Version of the line format.
 pub const FORMAT: u32 = 1;
 
 /// Runs recorded on real devices, shipped with the program.
 static SHIPPED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/runs");
-
-/// The end of a run file that is searched for its closing record.
-const TAIL_BYTES: u64 = 256 << 10;
 
 /// A run could not be read or written.
 #[derive(Debug, Error)]
@@ -61,24 +62,6 @@ pub enum Place {
     File(PathBuf),
     /// A recording that ships with the program.
     Shipped(String),
-}
-
-/// A line of the history.
-#[derive(Debug, Clone)]
-pub struct Listed {
-    /// How it began.
-    pub header: Header,
-    /// How it ended; `None` when it was cut off.
-    pub record: Option<Record>,
-    /// Where it is.
-    pub place: Place,
-}
-
-impl Listed {
-    /// Whether it is a recording that ships with the program.
-    pub fn shipped(&self) -> bool {
-        matches!(self.place, Place::Shipped(_))
-    }
 }
 
 /// Id of a new run: UTC time, lab, size, and four digits that tell two runs of one second apart.
@@ -131,41 +114,14 @@ impl Writer {
     }
 }
 
-/// Every run under `dir`, newest first, then the shipped recordings. Files that are not runs are left out.
-pub fn list(dir: &Path) -> Result<Vec<Listed>, RunError> {
-    let mut runs = Vec::new();
-    match std::fs::read_dir(dir) {
-        Ok(entries) => {
-            for path in entries.flatten().map(|e| e.path()).filter(|p| is_run_file(p)) {
-                if let Ok((header, record)) = ends_of(&path) {
-                    runs.push(Listed { header, record, place: Place::File(path) });
-                }
-            }
-        }
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-        Err(source) => return Err(RunError::Read { path: dir.into(), source }),
-    }
-    runs.sort_by(|a, b| (b.header.unix_ms, &b.header.run).cmp(&(a.header.unix_ms, &a.header.run)));
-    runs.extend(shipped());
-    Ok(runs)
-}
-
-/// Recordings that ship with the program.
-pub fn shipped() -> Vec<Listed> {
-    SHIPPED
-        .files()
-        .filter_map(|file| {
-            let text = file.contents_utf8()?;
-            let (header, record) = ends(text.lines().next()?, text.lines().next_back()?)?;
-            Some(Listed { header, record, place: Place::Shipped(file.path().display().to_string()) })
-        })
-        .collect()
-}
-
-/// The run with this id, or whose id begins so, or the file of that name.
+/// The run with this id, or the copy in a file of this name, or the run whose id begins so, or the file anywhere.
 pub fn find(dir: &Path, name: &str) -> Result<Place, RunError> {
     let runs = list(dir)?;
-    if let Some(run) = runs.iter().find(|r| r.header.run == name) {
+    // A copy is told apart from the run that it was made of by its file's name.
+    let exact = runs.iter().filter(|r| r.header.run == name).min_by_key(|r| r.copied_as().is_some());
+    let copy =
+        || runs.iter().find(|r| r.copied_as().is_some_and(|file| file.strip_suffix(".jsonl") == Some(name)));
+    if let Some(run) = exact.or_else(copy) {
         return Ok(run.place.clone());
     }
     let mut matching = runs.iter().filter(|r| !name.is_empty() && r.header.run.starts_with(name));
@@ -197,34 +153,8 @@ pub fn load(place: &Place) -> Result<Vec<LabEvent>, RunError> {
     }
 }
 
-/// A regular file with the right ending: opening a pipe would wait for a writer for ever.
-fn is_run_file(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "jsonl") && path.is_file()
-}
-
 fn parse_line(line: &str) -> LabEvent {
     parse(line).unwrap_or_else(|_| LabEvent::Log { line: crate::visible::visible_line(line) })
-}
-
-fn ends_of(path: &Path) -> io::Result<(Header, Option<Record>)> {
-    let mut reader = BufReader::new(File::open(path)?);
-    let mut first = String::new();
-    reader.by_ref().take(TAIL_BYTES).read_line(&mut first)?;
-    let size = reader.get_ref().metadata()?.len();
-    reader.seek(SeekFrom::Start(size.saturating_sub(TAIL_BYTES)))?;
-    let mut tail = Vec::new();
-    reader.read_to_end(&mut tail)?;
-    let tail = String::from_utf8_lossy(&tail);
-    ends(&first, tail.lines().next_back().unwrap_or_default()).ok_or_else(|| io::Error::other("not a run"))
-}
-
-fn ends(first: &str, last: &str) -> Option<(Header, Option<Record>)> {
-    let LabEvent::Header(header) = parse(first).ok()? else { return None };
-    let record = match parse(last) {
-        Ok(LabEvent::Record(record)) => Some(*record),
-        _ => None,
-    };
-    Some((header, record))
 }
 
 #[cfg(test)]
@@ -288,6 +218,58 @@ mod tests {
         assert!(runs[0].record.is_none(), "a run without a closing record was cut off");
         assert!(matches!(find(dir.path(), "a-"), Ok(Place::File(_))));
         assert!(matches!(find(dir.path(), "zzz"), Err(RunError::Unknown(_))));
+    }
+
+    #[test]
+    fn what_is_no_run_is_named_with_the_reason_and_copies_by_their_file() {
+        let dir = tempfile::tempdir().expect("dir");
+        let path = |name: &str| dir.path().join(name);
+        drop(Writer::create(dir.path(), &header("one", 1)).expect("create"));
+        std::fs::copy(path("one.jsonl"), path("kept.jsonl")).expect("copy");
+        std::fs::write(path("empty.jsonl"), "").expect("write");
+        std::fs::write(path("junk.jsonl"), "{\"type\":\"log\",\"line\":\"x\"}\n").expect("write");
+        std::fs::create_dir(path("folder.jsonl")).expect("mkdir");
+        std::fs::write(path("notes.txt"), "not ours").expect("write");
+        let (runs, unreadable) = scan(dir.path()).expect("scan");
+        let names: Vec<Option<String>> =
+            runs.iter().filter(|r| !r.shipped()).map(Listed::copied_as).collect();
+        assert_eq!(names, [Some("kept.jsonl".into()), None]);
+        assert_eq!(find(dir.path(), "kept").expect("by file"), Place::File(path("kept.jsonl")));
+        assert_eq!(find(dir.path(), "one").expect("by id"), Place::File(path("one.jsonl")));
+        let why: Vec<(String, &str)> = unreadable
+            .iter()
+            .map(|u| (u.path.file_name().expect("a name").to_string_lossy().into_owned(), u.why.as_str()))
+            .collect();
+        assert_eq!(
+            why,
+            [
+                ("empty.jsonl".to_owned(), "it is empty"),
+                ("folder.jsonl".to_owned(), "it is not a regular file"),
+                ("junk.jsonl".to_owned(), "its first line is no header of a run"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_run_that_was_cut_off_still_tells_its_device_and_filters_find_it() {
+        let dir = tempfile::tempdir().expect("dir");
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/runs/attention-tiny.jsonl");
+        let text = std::fs::read_to_string(fixture).expect("the fixture");
+        let whole = text.lines().count();
+        let head = text.lines().take(whole - 1).collect::<Vec<_>>().join("\n");
+        std::fs::write(dir.path().join("20261201-020307-attention-tiny-9b08.jsonl"), head).expect("write");
+        let runs = list(dir.path()).expect("list");
+        let run = &runs[0];
+        assert_eq!((run.outcome(), run.device.as_deref()), ("cut off", Some("Intel(R) Xeon(R) Processor")));
+        let passes = |filter: Filter| runs.iter().filter(|r| filter.passes(r)).count();
+        assert_eq!(passes(Filter { device: Some("xeon".into()), ..Filter::default() }), 1);
+        assert_eq!(passes(Filter { size: Some(Size::Tiny), ..Filter::default() }), 1);
+        assert_eq!(
+            passes(Filter { outcome: Some("completed".into()), ..Filter::default() }),
+            shipped().len()
+        );
+        assert_eq!(passes(Filter { lab: Some("nope".into()), ..Filter::default() }), 0);
+        assert!(run.matches("XEON tiny", "") && run.matches("中断", "中断") && !run.matches("xeon full", ""));
     }
 
     #[test]

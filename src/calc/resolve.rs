@@ -305,6 +305,24 @@ fn no_figure(gpu: &Gpu, field: GpuField, dtype: &str, name: &str) -> Both<String
     }
 }
 
+/// Sequences longer than the model was made for.
+fn beyond_context(resolved: &[Resolved]) -> Option<Note> {
+    let chosen = resolved.iter().find(|r| r.input.kind == Kind::Model)?;
+    let Value::Word(name) = &chosen.value else { return None };
+    let context = MODELS.iter().find(|m| m.name == *name)?.context;
+    let long = resolved.iter().find(|r| {
+        let tokens = matches!(r.value, Value::Number(tokens) if tokens > context);
+        tokens
+            && matches!(r.input.name, "s" | "ctx")
+            && matches!(r.input.kind, Kind::Number { dim: Dim::Whole, .. })
+    })?;
+    let (input, context) = (long.input.name, shown::grouped(context));
+    Some(Both {
+        en: format!("{input} is longer than the context of {name}, {context}"),
+        zh: format!("{input} 超过了 {name} 的上下文长度 {context}"),
+    })
+}
+
 /// What was read in one of two common ways, and what was mixed.
 pub(super) fn notes(resolved: &[Resolved]) -> Vec<Note> {
     let mut notes = Vec::new();
@@ -320,6 +338,7 @@ pub(super) fn notes(resolved: &[Resolved]) -> Vec<Note> {
             });
         }
     }
+    notes.extend(beyond_context(resolved));
     let mixed: Vec<&str> =
         resolved.iter().filter(|r| matches!(r.origin, Origin::Model(_))).map(|r| r.input.name).collect();
     let chosen = resolved.iter().find(|r| r.input.kind == Kind::Model);

@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn published_counts() {
-        // GPT-2 124M with biases, all parameters.
+        // GPT-2 124M with biases, positions not counted, as nanoGPT counts.
         assert_eq!(per_token(123_653_376.0, 12.0, 768.0, 1024.0, false), 855_166_464.0);
         assert_eq!(training(8e9, 15e12), 7.2e23);
         let flop = prefill(8_030_261_248.0, 32.0, 4096.0, 2048.0);

@@ -110,6 +110,17 @@ impl Llama {
     }
 }
 
+/// Bytes of weights: `N · bytes`.
+pub fn weight_bytes(params: f64, bytes: f64) -> f64 {
+    params * bytes
+}
+
+/// Bits a weight of group quantisation: `bits + (scale + zero) / group`, both in bits. int4, groups of 128, a 16-bit
+/// scale and a 4-bit zero: 4.156.
+pub fn grouped_bits(bits: f64, group: f64, scale_bits: f64, zero_bits: f64) -> f64 {
+    bits + (scale_bits + zero_bits) / group
+}
+
 #[cfg(test)]
 // Counts below 2⁵³: exact in f64.
 #[allow(clippy::float_cmp)]
@@ -123,6 +134,12 @@ mod tests {
         assert_eq!(gpt2.without_positions(), 123_653_376.0);
         assert_eq!(Gpt2 { bias: false, ..gpt2 }.total(), 124_337_664.0);
         assert_eq!(Gpt2 { bias: false, vocab: 50304.0, ..gpt2 }.total(), 124_373_760.0);
+    }
+
+    #[test]
+    fn groups_cost_a_little() {
+        assert_eq!(grouped_bits(4.0, 128.0, 16.0, 4.0), 4.15625);
+        assert_eq!(weight_bytes(8_030_261_248.0, 2.0), 16_060_522_496.0);
     }
 
     #[test]

@@ -200,6 +200,16 @@ fn k_is_a_thousand_and_says_so() {
 }
 
 #[test]
+fn a_sequence_beyond_the_models_context_is_told() {
+    let told = |inputs| {
+        ask("fits", inputs).notes.iter().any(|n| n.en.contains("longer than the context of GPT-2-124M"))
+    };
+    assert!(told("model=GPT-2-124M s=8192"));
+    assert!(!told("model=GPT-2-124M s=1024"));
+    assert!(!told("model=Llama-3-8B s=8192"));
+}
+
+#[test]
 fn topics_have_names_and_calculators() {
     for topic in crate::calc::Topic::ALL {
         assert!(all().any(|c| c.topic == topic), "{topic:?}");

@@ -71,8 +71,16 @@ const MAPPINGS: &[Mapping] = &[
     map("act.logits-", "logits", "model=none b={b} s={s} V={V} bytes=fp32"),
     map("flops.attn-bwd", "attention-flops", "b={b} s={s} n={n} d={d} causal={causal} pass=backward"),
     map("flops.attn-fwd", "attention-flops", "b={b} s={s} n={n} d={d} causal={causal}"),
-    map("mfu.124M-8xA100", "mfu", "model=GPT-2-124M T=1024 tokens={tok} time={sec} peak={peak} gpu=none"),
-    map("mfu.350M-8xA100", "mfu", "model=GPT-2-350M T=1024 tokens={tok} time={sec} peak={peak} gpu=none"),
+    map(
+        "mfu.124M-8xA100",
+        "mfu",
+        "model=GPT-2-124M N=123653376 T=1024 tokens={tok} time={sec} peak={peak} gpu=none",
+    ),
+    map(
+        "mfu.350M-8xA100",
+        "mfu",
+        "model=GPT-2-350M N=353774592 T=1024 tokens={tok} time={sec} peak={peak} gpu=none",
+    ),
     map("mfu.nanogpt-nb", "utilisation", "gpu=none flop=87506288640000 time={sec} peak={peak}"),
     map("peak.H100SXM-bf16", "peak", "gpu=H100-SXM fma=2048 clock={clock}"),
     map("ridge.", "ridge", "gpu=none peak={peak} bw={bw}"),

@@ -1,10 +1,10 @@
 //! Parameter counts.
 
-use infralab_labs::formulas::params::{Gpt2, Llama};
+use infralab_labs::formulas::params::{Gpt2, Llama, grouped_bits, weight_bytes};
 
 use crate::calc::answer::Answer;
 use crate::calc::input::{Dim, Input};
-use crate::calc::inputs::{HEAD_DIM, HEADS, HIDDEN, KV_HEADS, LAYERS, VOCAB, YES_NO};
+use crate::calc::inputs::{HEAD_DIM, HEADS, HIDDEN, KV_HEADS, LAYERS, PARAMS, VOCAB, YES_NO, count};
 use crate::calc::resolve::Values;
 use crate::calc::tables::ModelField;
 use crate::calc::{Calculator, Topic, text};
@@ -71,6 +71,53 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         formula: "V·h + T·h + L·(12·h² + 13·h) + 2·h",
         source: "karpathy/nanoGPT model.py (get_num_params), transformer_sizing.ipynb",
         compute: gpt2,
+    },
+    Calculator {
+        name: "weights",
+        topic: Topic::Parameters,
+        title: text("Memory of weights", "权重占多少显存"),
+        what: text(
+            "Parameters × bits; groups of quantised weights add a scale and a zero each.",
+            "参数量 × 位数；分组量化时每组还要存 scale 和 zero。",
+        ),
+        inputs: &[
+            PARAMS,
+            Input::number(
+                "bits",
+                Dim::Plain,
+                "bit",
+                text("bits a weight: 32, 16, 8, 4", "每权重位数：32、16、8、4"),
+            )
+            .within(0.5, 64.0)
+            .default("16"),
+            count("group", "128", "", text("weights that share a scale", "共享一个 scale 的权重数")),
+            Input::number(
+                "scale",
+                Dim::Plain,
+                "bit",
+                text("bits of a scale, 0 for none", "每个 scale 的位数，没有填 0"),
+            )
+            .within(0.0, 64.0)
+            .default("0"),
+            Input::number(
+                "zero",
+                Dim::Plain,
+                "bit",
+                text("bits of a zero point, 0 for none", "每个 zero 的位数，没有填 0"),
+            )
+            .within(0.0, 64.0)
+            .default("0"),
+        ],
+        formula: "N·(bits + (scale + zero)/group)/8",
+        source: "counted; int4 in groups of 128 with a 16-bit scale and a 4-bit zero is 4.156 bits",
+        compute: |v| {
+            let bits = grouped_bits(v.num("bits"), v.num("group"), v.num("scale"), v.num("zero"));
+            let bytes = weight_bytes(v.num("N"), bits / 8.0);
+            let sixteen = weight_bytes(v.num("N"), 2.0);
+            Answer::of(bytes, "B")
+                .row(text("bits a weight", "每权重位数"), bits, "bit", "bits + (scale + zero)/group")
+                .row(text("against 16 bits", "相对 16 位"), bytes / sixteen, "x", "")
+        },
     },
 ];
 

@@ -159,7 +159,8 @@ pub fn predictions(session: &LabSession) -> Vec<PredictionResult> {
     let Some(lab) = find_lab(&header.request.lab) else { return Vec::new() };
     // Until the worker says what it runs on, there is nothing to compare with.
     let kind = session.hello.as_ref().map(|h| h.device.kind);
-    let forms = kind.map(|k| lab.closed_forms_on(k, &header.request.params)).unwrap_or_default();
+    let params = lab.completed(header.request.size, &header.request.params);
+    let forms = kind.map(|k| lab.closed_forms_on(k, &params)).unwrap_or_default();
     lab.predictions
         .iter()
         .map(|asked| judged(asked, header.predictions.get(&asked.name), forms.get(&asked.name), session))

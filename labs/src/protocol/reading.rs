@@ -33,7 +33,8 @@ impl Quantity {
         sorted.sort_by(f64::total_cmp);
         match (sorted.get(sorted.len() / 2), sorted.first(), sorted.last()) {
             (Some(median), Some(low), Some(high)) => {
-                Self { range: Some([*low, *high]), ..Self::some(*median, unit) }
+                let range = (sorted.len() > 1).then_some([*low, *high]);
+                Self { range, ..Self::some(*median, unit) }
             }
             _ => Self::missing(unit, "there was no reading"),
         }

@@ -147,6 +147,14 @@ impl LabSpec {
         Ok(params)
     }
 
+    /// Parameters of a run that an older version recorded: what it did not know yet has the size's default.
+    pub fn completed(&self, size: Size, params: &Params) -> Params {
+        let mut all: Params =
+            self.params.iter().map(|p| (p.name.clone(), p.default_at(size).clone())).collect();
+        all.extend(params.clone());
+        all
+    }
+
     /// Checks a complete set of parameters, as a worker that trusts nobody does.
     pub fn check(&self, params: &Params) -> Result<(), ParamError> {
         for spec in &self.params {

@@ -31,7 +31,7 @@ impl Floor {
         let bytes = most.min(free_bytes(ctx.device()).unwrap_or(most) / 8).max(1 << 20);
         let buffer = || Tensor::f_ones([bytes as i64 / 4], (Kind::Float, ctx.device()));
         let (from, mut to) = (buffer()?, buffer()?);
-        let ms = ctx.timed(Repeats { warm_ups: 2, timed: 7 }, || Ok(to.f_copy_(&from)?))?;
+        let ms = ctx.timed(Repeats { warm_ups: 2, timed: 7 }, || Ok(to.f_copy_(&from)?))?.median_ms();
         Ok(Self { bytes_per_second: 2.0 * bytes as f64 / ms * 1e3 })
     }
 
@@ -109,8 +109,8 @@ pub(super) fn timed(
     mut work: impl FnMut() -> Result<(), Error>,
 ) -> Result<f64, Error> {
     if !recorded {
-        return ctx.timed(repeats, work);
+        return Ok(ctx.timed(repeats, work)?.median_ms());
     }
     let graph = Graph::capture(ctx.device(), &mut work)?;
-    ctx.timed(repeats, || graph.replay())
+    Ok(ctx.timed(repeats, || graph.replay())?.median_ms())
 }

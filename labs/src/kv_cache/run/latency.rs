@@ -148,7 +148,7 @@ fn timed(
     steps: u64,
 ) -> Result<f64, Error> {
     let repeats = Repeats { warm_ups: 1, timed: config.repeats };
-    let ms = ctx.timed(repeats, || {
+    let timing = ctx.timed(repeats, || {
         decoder.rewind(context as i64)?;
         for _ in 0..steps {
             ctx.go_on()?;
@@ -156,7 +156,7 @@ fn timed(
         }
         Ok(())
     })?;
-    Ok(ms / steps as f64)
+    Ok(timing.median_ms() / steps as f64)
 }
 
 /// Times the matrices and the attention of a step without the rest, recorded where the step was.

@@ -74,7 +74,7 @@ fn steps(ctx: &Context, config: &Config, model: &Model, way: Way, series: &str) 
     let mut decoder = Decoder::with_context(model, way, config, config.context)?;
     let mut times = Vec::new();
     for step in 0..config.steps.min(STEPS) {
-        let ms = ctx.timed(Repeats { warm_ups: 0, timed: 1 }, || decoder.step())?;
+        let ms = ctx.timed(Repeats { warm_ups: 0, timed: 1 }, || decoder.step())?.median_ms();
         if step > 0 {
             let x = (config.context + step) as f64;
             ctx.point("plan_trap_ms", series, x, Quantity::some(ms, "ms"), "CUDA-event time of one step");

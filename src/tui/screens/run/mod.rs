@@ -263,8 +263,9 @@ impl Run {
                 let Some(spec) = lab.charts.get(self.chart) else { return };
                 let none = Curves::default();
                 let curves = session.charts.get(&spec.metric).unwrap_or(&none);
-                let params = session.header.as_ref().map(|h| &h.request.params);
-                let mut references = params.map(|p| lab.references(p)).unwrap_or_default();
+                let request = session.header.as_ref().map(|h| &h.request);
+                let params = request.map(|r| lab.completed(r.size, &r.params)).unwrap_or_default();
+                let mut references = lab.references(&params);
                 references.retain(|r| r.metric == spec.metric);
                 plot::draw(frame, area, core, spec, curves, &references);
             }

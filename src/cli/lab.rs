@@ -136,7 +136,7 @@ fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Re
         eprintln!("infralab: {}: {}; {}", failure.what, failure.why, failure.next);
         return Ok(ExitCode::from(USAGE));
     }
-    let lock = RunLock::take(&paths.runs());
+    let lock = RunLock::take(paths.data());
     let disturbances = disturbances(fit.kind, first.as_ref(), lock.contended());
     let unix_ms = unix_ms();
     let header = Header {

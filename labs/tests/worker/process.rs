@@ -41,12 +41,8 @@ impl Worker {
     }
 
     pub(crate) fn run(params: &[(&str, ParamValue)]) -> Self {
-        Self::run_lab("attention", params)
-    }
-
-    pub(crate) fn run_lab(lab: &str, params: &[(&str, ParamValue)]) -> Self {
         let mut worker = Self::start(&mut command());
-        worker.say(&run_request(lab, Size::Tiny, params));
+        worker.say(&run_request("attention", Size::Tiny, params));
         worker
     }
 

@@ -97,7 +97,9 @@ impl<'a> Ledgers<'a> {
             items.push(item(id, bytes, Basis::Allocator, recipe.into()));
         }
         let device = &self.ctx.hello().device;
-        // The driver's counts, on a GPU alone.
+        // The driver's counts, on a GPU alone. It answers only a process that has a context, so that the reading of the
+        // hello, which stands for "before", holds this worker's bare context too; the ledger's context is what came
+        // later: kernels that were loaded, handles of libraries.
         let total = device.total_memory_bytes.filter(|_| self.ctx.device().is_cuda());
         let used = |free: Option<u64>| total.zip(free).map(|(total, free)| total.saturating_sub(free));
         let ledger = Ledger {

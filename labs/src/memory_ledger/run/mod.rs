@@ -11,12 +11,13 @@ use tch::{Device, Kind, Tensor};
 
 use self::model::weight_kind;
 use self::text::Corpus;
-use self::trial::{Outcome, Trial, clear};
+use self::trial::{Outcome, Trial};
 use super::Config;
 use crate::formulas::gpt_memory::{Recipe, Step};
 use crate::formulas::mib;
 use crate::protocol::{Device as DeviceWords, Expected, Failure, Text, WallCause};
 use crate::spec::Params;
+use crate::torch::memory::empty_cache;
 use crate::torch::sdpa::{Backend, Only, chosen};
 use crate::torch::timing::synchronize;
 use crate::torch::{Context, Error};
@@ -58,7 +59,7 @@ fn batches(
         ctx.progress(done as u32, total, Text::new(format!("batch {batch}"), format!("batch {batch}")));
         let step = config.step(batch, ctx.hello().device.kind);
         expect(ctx, step);
-        clear(ctx)?;
+        // It also gives back what an earlier batch left in the cache.
         let budget = ctx.budget_bytes(config.budget_bytes)?;
         if step.peak().bytes() > budget {
             report::wall(ctx, step, budget, WallCause::Budget);
@@ -71,7 +72,7 @@ fn batches(
         match result {
             Ok(()) => {}
             Err(Error::OutOfMemory(_)) => {
-                clear(ctx)?;
+                empty_cache(ctx.device())?;
                 report::wall(ctx, step, budget, WallCause::OutOfMemory);
             }
             Err(error) => return Err(error),

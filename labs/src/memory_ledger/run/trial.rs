@@ -11,7 +11,7 @@ use crate::formulas::gpt_memory::{Recipe, Step};
 use crate::memory_ledger::Config;
 use crate::protocol::{LedgerItem, Quantity};
 use crate::torch::autocast::Autocast;
-use crate::torch::memory::{empty_cache, memory_use, reset_peak, rounding_bytes};
+use crate::torch::memory::{memory_use, reset_peak, rounding_bytes};
 use crate::torch::stopwatch::Stopwatch;
 use crate::torch::timing::synchronize;
 use crate::torch::{Context, Error};
@@ -48,7 +48,6 @@ pub(super) struct Trial<'a> {
     adam: Adam,
     dice: Dice,
     ledgers: Ledgers<'a>,
-    allocated_before: u64,
 }
 
 impl<'a> Trial<'a> {
@@ -67,22 +66,21 @@ impl<'a> Trial<'a> {
         synchronize(ctx.device())?;
         let adam = Adam::new(config.lr, masters);
         let dice = Dice::new(seed as u64);
-        let allocated_before = ledgers.workspace_bytes();
-        Ok(Self { ctx, config, corpus, step, gpt, adam, dice, ledgers, allocated_before })
+        Ok(Self { ctx, config, corpus, step, gpt, adam, dice, ledgers })
     }
 
     /// Runs the batch; what was measured stays in `outcome` however it ends.
     pub(super) fn run(&mut self, outcome: &mut Outcome) -> Result<(), Error> {
         outcome.workspace_bytes = self.ledgers.workspace_bytes();
-        let result = self.watched_steps(outcome).and_then(|()| self.timed_steps(outcome));
+        let result = self.first_step(outcome).and_then(|()| self.later_steps(outcome));
         outcome.lowest_share = Some(self.ledgers.lowest_share);
         result
     }
 
-    /// The first step with a ledger after each phase, and the second, which shows that nothing more is added.
-    fn watched_steps(&mut self, outcome: &mut Outcome) -> Result<(), Error> {
+    /// The first step, with a ledger after each phase.
+    fn first_step(&mut self, outcome: &mut Outcome) -> Result<(), Error> {
         let device = self.ctx.device();
-        let weights = self.allocated()?.saturating_sub(self.allocated_before);
+        let weights = self.allocated()?.saturating_sub(self.ledgers.workspace_bytes());
         let mut items = self.held();
         items.extend(self.inputs(None));
         self.ledgers.now(Stage::Init, items)?;
@@ -137,47 +135,41 @@ impl<'a> Trial<'a> {
         let moments = self.allocated()?.saturating_sub(with_inputs);
         outcome.state_bytes = Some(weights + gradients + moments);
         self.end_of_step(1, &sample)?;
-        drop(sample);
-        if !self.keep(value, outcome) {
-            return Ok(());
-        }
-
-        self.ctx.go_on()?;
-        reset_peak(device)?;
-        let sample = self.sample()?;
-        let value = {
-            let _phase = self.ctx.phase(format!("train b={batch}"));
-            let value = self.train(&sample)?.f_double_value(&[])?;
-            synchronize(device)?;
-            value
-        };
-        self.end_of_step(2, &sample)?;
         self.keep(value, outcome);
         Ok(())
     }
 
-    /// Steps against the clock, and the peak of all steps from the second on.
-    fn timed_steps(&mut self, outcome: &mut Outcome) -> Result<(), Error> {
+    /// The second step, which shows that nothing more is added, steps against the clock, and the peak of them all.
+    fn later_steps(&mut self, outcome: &mut Outcome) -> Result<(), Error> {
         let stopwatch = Stopwatch::new(self.ctx.device())?;
         let phase = self.ctx.phase(format!("train b={}", self.step.batch));
-        let mut ended = Ok(());
-        for _ in 0..self.config.timed_steps {
+        reset_peak(self.ctx.device())?;
+        let (mut ended, mut any) = (Ok(()), false);
+        for number in 0..=self.config.timed_steps {
             ended = self.ctx.go_on();
             if ended.is_err() || outcome.lost_at.is_some() {
                 break;
             }
             let sample = self.sample()?;
             let (loss, ms) = stopwatch.time(|| self.train(&sample))?;
-            outcome.step_ms.push(ms);
-            self.keep(loss.f_double_value(&[])?, outcome);
+            let value = loss.f_double_value(&[])?;
+            drop(loss);
+            any = true;
+            if number == 0 {
+                self.end_of_step(2, &sample)?;
+            } else {
+                outcome.step_ms.push(ms);
+            }
+            self.keep(value, outcome);
         }
         drop(phase);
-        if outcome.losses.len() > 1 {
+        if any {
             self.peak(outcome)?;
         }
         ended
     }
 
+    /// The highest moment of the steps from the second on.
     fn peak(&mut self, outcome: &mut Outcome) -> Result<(), Error> {
         let used = memory_use(self.ctx.device())?;
         outcome.rounding_bytes = rounding_bytes(self.ctx.device())?.1;
@@ -269,9 +261,4 @@ impl<'a> Trial<'a> {
     fn allocated(&self) -> Result<u64, Error> {
         Ok(memory_use(self.ctx.device())?.allocated_bytes)
     }
-}
-
-/// Gives back what an earlier batch left in the cache.
-pub(super) fn clear(ctx: &Context) -> Result<(), Error> {
-    empty_cache(ctx.device())
 }

@@ -5,6 +5,7 @@
 //! LD_LIBRARY_PATH=$LIBTORCH/lib cargo test -p infralab-labs --features torch
 //! ```
 
+mod kv_cache;
 mod process;
 
 use std::collections::BTreeMap;
@@ -191,8 +192,8 @@ fn requests_that_cannot_be_run_fail_in_words() {
     let mut worker = Worker::start(&mut command());
     worker.say(&beside);
     assert!(matches!(worker.events().last(), Some(Event::Failed(f)) if f.what.contains("compare_n")));
-    let cuda = r#"{"type":"run","lab":"attention","size":"tiny","device":"cuda:99","params":{},"seed":1}"#;
-    assert!(bad(cuda).what.contains("cuda:99"));
+    let cuda = json(&run_request("attention", Size::Tiny, &[])).replace(r#""cpu""#, r#""cuda:99""#);
+    assert!(bad(&cuda).what.contains("cuda:99"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitSta
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
+use infralab_labs::find_lab;
 use infralab_labs::protocol::{DeviceChoice, Event, Request, RunRequest};
 use infralab_labs::spec::{ParamValue, Size};
 
@@ -107,12 +108,15 @@ fn lines_of(stdout: ChildStdout) -> Receiver<String> {
     lines
 }
 
-pub(crate) fn run_request(lab: &str, size: Size, params: &[(&str, ParamValue)]) -> Request {
+/// A request as the app makes it: the defaults of `size` with `set` on top, unchecked.
+pub(crate) fn run_request(lab: &str, size: Size, set: &[(&str, ParamValue)]) -> Request {
+    let mut params = find_lab(lab).and_then(|l| l.params_for(size, &[]).ok()).unwrap_or_default();
+    params.extend(set.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     Request::Run(RunRequest {
         lab: lab.into(),
         size,
         device: DeviceChoice::Cpu,
-        params: params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        params,
         seed: 7,
         budget_bytes: None,
     })

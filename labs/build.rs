@@ -14,7 +14,9 @@ mod shim {
     /// No run path is recorded: whoever starts the worker sets the library path, so one binary serves any machine.
     pub(crate) fn compile() {
         println!("cargo:rerun-if-changed=build.rs");
-        println!("cargo:rerun-if-changed=src/torch/shim.cpp");
+        for file in ["shim.h", "shim.cpp", "shim_graph.cpp"] {
+            println!("cargo:rerun-if-changed=src/torch/{file}");
+        }
         println!("cargo:rerun-if-env-changed=LIBTORCH");
         println!("cargo:rerun-if-env-changed=LIBTORCH_CXX11_ABI");
         let include = libtorch().join("include");
@@ -29,6 +31,7 @@ mod shim {
             .include(include.join("torch/csrc/api/include"))
             .include(include)
             .file("src/torch/shim.cpp")
+            .file("src/torch/shim_graph.cpp")
             .compile("infralab_shim");
     }
 

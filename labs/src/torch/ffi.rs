@@ -1,4 +1,4 @@
-//! Declarations of `shim.cpp`, and how its codes become errors.
+//! Declarations of `shim.cpp` and `shim_graph.cpp`, and how its codes become errors.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 

@@ -5,6 +5,7 @@
 //! LD_LIBRARY_PATH=$LIBTORCH/lib cargo test -p infralab-labs --features torch
 //! ```
 
+mod kv_cache;
 mod memory_ledger;
 mod modes;
 mod process;

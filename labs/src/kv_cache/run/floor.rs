@@ -14,7 +14,7 @@ use crate::torch::{Context, Error};
 
 /// Bytes of the buffer that is copied to measure bandwidth: well beyond any cache.
 const COPY_BYTES_CUDA: u64 = 1 << 31;
-const COPY_BYTES_CPU: u64 = 1 << 27;
+const COPY_BYTES_CPU: u64 = 1 << 26;
 
 /// What a step cannot beat while every byte crosses the memory bus once.
 #[derive(Debug, Clone, Copy)]

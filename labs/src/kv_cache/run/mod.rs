@@ -90,6 +90,7 @@ fn experiments(ctx: &Context, config: &Config, results: &mut Results) -> Result<
         }
         empty_cache(ctx.device())?;
     }
+    ctx.progress(total, total, Text::new("summing up", "汇总"));
     Ok(())
 }
 

@@ -142,6 +142,8 @@ pub(super) fn conclude(ctx: &Context, config: &Config, results: &Results) {
     put("floor_ms_per_token", or(floor, "ms", Experiment::Latency));
     let matrices = latency.matrices.map(|ms| config.weight_bytes() as f64 / ms / 1e6);
     put("matrices_gb_s", or(matrices, "GB/s", Experiment::Latency));
+    put("matrices_ms", or(latency.matrices, "ms", Experiment::Latency));
+    put("attention_ms", or(latency.attention, "ms", Experiment::Latency));
     if let (Some(best), Some(floor)) = (best, results.floor) {
         above_the_floor(ctx, config, floor, &latency, best);
     }
@@ -154,6 +156,9 @@ pub(super) fn conclude(ctx: &Context, config: &Config, results: &Results) {
         let value = value.unwrap_or_else(|| Quantity::missing("ms", lacks(Experiment::PlanTrap)));
         put(&format!("plan_trap_{}_ms", name.replace('-', "_")), value);
     }
+    if let Some(Ok(measured)) = &results.trap {
+        trap(ctx, measured);
+    }
     if let Some(Err(why)) = &results.trap {
         ctx.note(Text::new(
             format!("No plan trap here: {}.", why.en),
@@ -161,6 +166,26 @@ pub(super) fn conclude(ctx: &Context, config: &Config, results: &Results) {
         ));
     }
     ctx.emit(&Event::Summary { values });
+}
+
+/// What meeting new lengths costs.
+fn trap(ctx: &Context, measured: &[(&str, Quantity)]) {
+    let ms = |name: &str| measured.iter().find(|(n, _)| *n == name).and_then(|(_, q)| q.value);
+    let [new, seen, fixed, flash] = VARIANTS.map(ms);
+    let (Some(new), Some(seen), Some(flash)) = (new, seen, flash) else { return };
+    let (fixed, fixed_zh) = fixed.map_or_else(Default::default, |ms| {
+        (format!(", {ms:.2} ms at a fixed capacity under a mask"), format!("，固定容量加掩码 {ms:.2} ms"))
+    });
+    ctx.note(Text::new(
+        format!(
+            "LibTorch's own choice of kernel: {new:.2} ms a step at lengths it has not met, {seen:.2} ms at the same \
+             lengths again{fixed}; FlashAttention: {flash:.2} ms."
+        ),
+        format!(
+            "LibTorch 自己选的算子：遇到新长度时一步 {new:.2} ms，同样的长度再走一遍 {seen:.2} ms{fixed_zh}；\
+             FlashAttention：{flash:.2} ms。"
+        ),
+    ));
 }
 
 fn fragmentation(ctx: &Context, ratio: f64) {

@@ -1,6 +1,8 @@
 //! One screen is one struct: state, what an action does to it, and how it is drawn. `Screen` is an enum, so nothing is
 //! registered and every match is exhaustive.
 
+mod calibration;
+mod compare;
 mod frame;
 mod glossary;
 mod help;
@@ -23,7 +25,8 @@ use ratatui::layout::Rect;
 use super::app::{App, Core};
 use super::keys::Place;
 use super::msg::{Action, Effect, Notice, Tab};
-use crate::lab::LabEvent;
+use crate::lab::compare::CompareError;
+use crate::lab::{LabEvent, PastRun};
 use crate::library::{Library, Target};
 use crate::progress::{Mark, Subject, SubjectKind};
 
@@ -52,6 +55,10 @@ pub(super) enum Screen {
     Run(run::Run),
     /// List of runs.
     History(history::History),
+    /// Runs side by side.
+    Compare(compare::Compare),
+    /// How well predictions hold.
+    Calibration(calibration::Calibration),
     /// Keys.
     Help(help::Help),
 }
@@ -137,6 +144,11 @@ impl Screen {
         Self::Run(run::Run::recorded(events, shipped, play_from_ns))
     }
 
+    /// Runs side by side; the refusal when they cannot be compared.
+    pub(super) fn comparison(runs: Vec<PastRun>, core: &Core) -> Result<Self, CompareError> {
+        compare::Compare::new(runs, core).map(Self::Compare)
+    }
+
     /// What a link or a hit leads to.
     pub(super) fn target(target: &Target, anchor: Option<&str>, library: &Library) -> Option<Self> {
         match target {
@@ -159,6 +171,8 @@ impl Screen {
             Self::Setup(_) => Place::Setup,
             Self::Run(_) => Place::Run,
             Self::History(_) => Place::History,
+            Self::Compare(_) => Place::Compare,
+            Self::Calibration(_) => Place::Calibration,
             Self::Help(_) => Place::Help,
         }
     }
@@ -169,6 +183,7 @@ impl Screen {
             Self::Search(_) => true,
             Self::Glossary(screen) => screen.filtering(),
             Self::Lab(screen) => screen.typing(),
+            Self::History(screen) => screen.filtering(),
             _ => false,
         }
     }
@@ -200,6 +215,8 @@ impl Screen {
             Self::Setup(screen) => screen.on(action, core),
             Self::Run(screen) => screen.on(action, core),
             Self::History(screen) => screen.on(action, core),
+            Self::Compare(screen) => screen.on(action),
+            Self::Calibration(screen) => screen.on(action),
             Self::Help(screen) => screen.on(action, core),
         }
     }
@@ -210,6 +227,7 @@ impl Screen {
             Self::Search(screen) => screen.typed(key, core),
             Self::Glossary(screen) => screen.typed(key, core),
             Self::Lab(screen) => screen.typed(key, core),
+            Self::History(screen) => screen.typed(key, core),
             _ => Outcome::stay(),
         }
     }
@@ -236,6 +254,8 @@ impl Screen {
             Self::Search(screen) => screen.lay_out(core),
             Self::Glossary(screen) => screen.lay_out(core),
             Self::History(screen) => screen.lay_out(core),
+            Self::Compare(screen) => screen.lay_out(core),
+            Self::Calibration(screen) => screen.lay_out(core),
             Self::Home | Self::Labs(_) | Self::Lab(_) | Self::Setup(_) | Self::Run(_) | Self::Help(_) => {}
         }
     }
@@ -260,6 +280,8 @@ impl Screen {
             Self::Setup(_) => setup::draw(frame, area, core),
             Self::Run(screen) => screen.draw(frame, area, core),
             Self::History(screen) => screen.draw(frame, area, core),
+            Self::Compare(screen) => screen.draw(frame, area, core),
+            Self::Calibration(screen) => screen.draw(frame, area, core),
             Self::Help(screen) => screen.draw(frame, area, core),
         }
     }

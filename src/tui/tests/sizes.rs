@@ -3,8 +3,19 @@
 use super::*;
 use proptest::prelude::*;
 
-const EVERYWHERE: [&str; 9] =
-    ["1", "2 Down", "2 Enter Tab Tab", "F3", "4 Tab a", "5", "5 Enter Down Down", "6", "F1 PgDn"];
+const EVERYWHERE: [&str; 11] = [
+    "1",
+    "2 Down",
+    "2 Enter Tab Tab",
+    "F3",
+    "4 Tab a",
+    "5",
+    "5 Enter Down Down",
+    "6",
+    "6 Tab x",
+    "6 F7 End",
+    "F1 PgDn",
+];
 
 fn everywhere(columns: u16, rows: u16, gpus: usize, lang: Lang) {
     let mut app = app((columns, rows), lang);
@@ -22,6 +33,16 @@ fn everywhere(columns: u16, rows: u16, gpus: usize, lang: Lang) {
     }
     app.update(Msg::RunLoaded { shipped: true, events: recorded(), play_from_ns: None });
     for keys in ["Right", "Tab", "Tab", "Down Down"] {
+        press(&mut app, keys);
+        drawn(&app);
+    }
+    let run = |id: &str| {
+        let mut run = crate::lab::PastRun::of(recorded(), false).expect("a header");
+        run.record.run = id.into();
+        run
+    };
+    app.update(Msg::RunsLoaded(vec![run("a"), run("b"), run("c")]));
+    for keys in ["End", "Right", "Tab", "PgUp"] {
         press(&mut app, keys);
         drawn(&app);
     }

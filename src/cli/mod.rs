@@ -62,7 +62,10 @@ enum Command {
     /// List, show, compare, export or replay runs
     #[command(subcommand)]
     Run(run::RunCommand),
-    /// Your runs as one page, by phase of the route, with pictures
+    /// Your runs as one page for your own repository: what each phase of the route demands, measured and missing
+    ///
+    /// HTML is one file with its pictures inside. Markdown with --out FILE puts the pictures into a folder beside it,
+    /// named like the file without its ending; on stdout it has none.
     Report(report::ReportArgs),
     /// Readings of GPUs and host
     Gpu(gpu::GpuArgs),

@@ -4,6 +4,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::lab::report::document::Block;
+use crate::lab::report::markdown::{self, Pictures};
+use crate::reader::{Document, to_ansi, to_plain};
+
 /// Writes a line.
 pub(super) fn line(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
@@ -25,6 +29,12 @@ pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
                 .downcast_ref::<serde_json::Error>()
                 .is_some_and(|e| e.io_error_kind() == Some(io::ErrorKind::BrokenPipe))
     })
+}
+
+/// Writes a page as the reader shows it.
+pub(super) fn page(blocks: &[Block]) -> anyhow::Result<()> {
+    let layout = Document::parse(&markdown::write(blocks, Pictures::LeftOut)).layout(columns());
+    line((if styled() { to_ansi(&layout) } else { to_plain(&layout) }).trim_end())
 }
 
 /// Columns for text: the terminal's, within reason, or 80 in a pipe.

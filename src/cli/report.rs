@@ -17,11 +17,7 @@ use crate::library::Library;
 use crate::paths::Paths;
 use crate::progress::Store;
 
-/// Your runs as one page for your own repository: what each phase of the route demands, what you measured, what is
-/// missing.
-///
-/// HTML is one file with its pictures inside. Markdown with --out FILE puts the pictures into a folder beside it, named
-/// like the file without its ending; on stdout it has no pictures.
+/// Arguments of `report`.
 #[derive(Debug, clap::Args)]
 pub(super) struct ReportArgs {
     /// md or html

@@ -191,6 +191,13 @@ impl App {
                 let screen = Screen::recorded_run(events, shipped, play_from_ns);
                 return self.apply(Outcome::nav(Nav::Push(Box::new(screen))));
             }
+            Msg::RunsLoaded(runs) => {
+                let outcome = match Screen::comparison(runs, &self.core) {
+                    Ok(screen) => Outcome::push(screen),
+                    Err(refusal) => Outcome::refuse(refusal.told(self.core.lang)),
+                };
+                return self.apply(outcome);
+            }
             Msg::Engine(status) => {
                 self.core.engine = status;
                 self.dirty = true;

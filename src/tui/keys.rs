@@ -33,13 +33,17 @@ pub enum Place {
     History,
     /// Calculators.
     Calc,
+    /// Runs side by side.
+    Compare,
+    /// How well predictions hold.
+    Calibration,
     /// Help.
     Help,
 }
 
 impl Place {
     /// All, as the help screen lists them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Everywhere,
         Self::Home,
         Self::Notes,
@@ -52,6 +56,8 @@ impl Place {
         Self::Run,
         Self::History,
         Self::Calc,
+        Self::Compare,
+        Self::Calibration,
         Self::Help,
     ];
 
@@ -70,6 +76,8 @@ impl Place {
             Self::Run => ("Run", "运行"),
             Self::History => ("History", "历史"),
             Self::Calc => ("Calculators", "计算器"),
+            Self::Compare => ("Comparison", "对比"),
+            Self::Calibration => ("Calibration", "校准"),
             Self::Help => ("Help", "帮助"),
         };
         lang.pick(en, zh)
@@ -216,6 +224,10 @@ pub const BINDINGS: &[Binding] = bindings! {
 
     P::History, [ENTER], A::Open, "show", "查看", true;
     P::History, [F(5), Char('p')], A::Replay, "replay", "回放", true;
+    P::History, [Char(' ')], A::Select, "choose", "选入对比", true;
+    P::History, [F(6), Char('c')], A::Compare, "compare", "对比", true;
+    P::History, [F(7), Char('b')], A::Calibration, "calibration", "校准", true;
+    P::History, [TAB, Char('f')], A::Filter, "filter", "筛选", true;
     P::History, [UP, Char('k')], A::Up, "up", "上一条", false;
     P::History, [DOWN, Char('j')], A::Down, "down", "下一条", false;
     P::History, [PGUP], A::PageUp, "page up", "上一页", false;
@@ -231,6 +243,23 @@ pub const BINDINGS: &[Binding] = bindings! {
     P::Calc, [TAB], A::Next, "list / fields", "列表 / 填写", true;
     P::Calc, [BACKTAB], A::Previous, "the other way", "反向切换", false;
     P::Calc, [F(5)], A::Filter, "filter", "筛选", true;
+    P::Compare, [LEFT, Char('h')], A::Left, "previous chart", "上一张图", false;
+    P::Compare, [RIGHT, Char('l')], A::Right, "next chart", "下一张图", true;
+    P::Compare, [TAB], A::Next, "numbers / chart", "数字 / 图", true;
+    P::Compare, [BACKTAB], A::Previous, "view back", "上一视图", false;
+    P::Compare, [UP, Char('k')], A::Up, "line up", "上一行", false;
+    P::Compare, [DOWN, Char('j')], A::Down, "line down", "下一行", false;
+    P::Compare, [PGUP, Char('b')], A::PageUp, "page up", "上一页", false;
+    P::Compare, [PGDN, Char(' ')], A::PageDown, "page down", "下一页", true;
+    P::Compare, [HOME, Char('g')], A::Top, "top", "开头", false;
+    P::Compare, [END, Char('G')], A::Bottom, "end", "结尾", false;
+
+    P::Calibration, [UP, Char('k')], A::Up, "line up", "上一行", false;
+    P::Calibration, [DOWN, Char('j')], A::Down, "line down", "下一行", false;
+    P::Calibration, [PGUP, Char('b')], A::PageUp, "page up", "上一页", false;
+    P::Calibration, [PGDN, Char(' ')], A::PageDown, "page down", "下一页", true;
+    P::Calibration, [HOME, Char('g')], A::Top, "top", "开头", false;
+    P::Calibration, [END, Char('G')], A::Bottom, "end", "结尾", false;
 
     P::Help, [UP, Char('k')], A::Up, "up", "向上", false;
     P::Help, [DOWN, Char('j')], A::Down, "down", "向下", false;

@@ -7,7 +7,7 @@ use infralab_labs::protocol::RunRequest;
 
 use crate::engine::{EngineState, Plan};
 use crate::lab::history::{Listed, Place};
-use crate::lab::{LabEvent, Predictions, Record};
+use crate::lab::{LabEvent, PastRun, Predictions, Record};
 use crate::progress::{Mark, Progress, Subject};
 use crate::search::SearchIndex;
 use crate::telemetry::{Machine, Snapshot};
@@ -46,6 +46,8 @@ pub(super) enum Msg {
         /// It plays at its own pace from this time on, shared clock, ns; `None`: all at once.
         play_from_ns: Option<u64>,
     },
+    /// Runs to compare, read whole, in the order in which they were chosen.
+    RunsLoaded(Vec<PastRun>),
     /// The engine, looked at again.
     Engine(EngineStatus),
     /// How far setting the engine up is.
@@ -164,6 +166,12 @@ pub enum Action {
     Undo,
     /// Filter the list.
     Filter,
+    /// Choose the line, or no longer.
+    Select,
+    /// Put what is chosen side by side.
+    Compare,
+    /// Show how well predictions hold.
+    Calibration,
     /// Start the lab.
     Run,
     /// Stop the lab.
@@ -230,6 +238,8 @@ pub(super) enum Effect {
         /// Predictions to judge by it, instead of its own; empty: its own.
         predictions: Predictions,
     },
+    /// Read runs to compare; answers with [`Msg::RunsLoaded`] or [`Msg::Tell`].
+    LoadRuns(Vec<Place>),
     /// Take this many samples a second from now on.
     SampleAt(f64),
     /// Clear the terminal and draw anew.

@@ -14,7 +14,7 @@ use crate::engine::{self, Engine, EngineState};
 use crate::lab::history::{self, Place, Writer};
 use crate::lab::preflight::{RunLock, device_kind, disturbances};
 use crate::lab::runner::{self, LabHandle};
-use crate::lab::{Header, LabEvent, Predictions};
+use crate::lab::{Header, LabEvent, PastRun, Predictions};
 use crate::library::Library;
 use crate::paths::Paths;
 use crate::progress::Store;
@@ -179,6 +179,13 @@ impl Outside {
                 }
                 Err(error) => self.send(Msg::Tell(Notice::bad(error.to_string()))),
             },
+            Effect::LoadRuns(places) => {
+                let runs: Result<Vec<PastRun>, _> = places.iter().map(PastRun::read).collect();
+                self.send(match runs {
+                    Ok(runs) => Msg::RunsLoaded(runs),
+                    Err(error) => Msg::Tell(Notice::bad(error.to_string())),
+                });
+            }
             Effect::SampleAt(hz) => self.sampler.set_hz(hz),
             Effect::Redraw => screen.clear(),
             Effect::Suspend => screen.suspend(),

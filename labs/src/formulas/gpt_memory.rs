@@ -233,19 +233,21 @@ impl Step {
         part("logits", self.logit_elements() * e, format!("B·T·V·{e}"))
     }
 
-    /// Logarithms of the probabilities, fp32 in every recipe, which the loss keeps.
+    /// Logarithms of the probabilities, which the loss keeps: fp32, under autocast in bf16 and widened to fp32.
     pub fn log_probabilities(self) -> Part {
-        part("log_probs", self.logit_elements() * 4, "B·T·V·4")
+        match self.recipe {
+            Recipe::Autocast => part("log_probs", self.logit_elements() * 6, "B·T·V·(2 + 4)"),
+            _ => part("log_probs", self.logit_elements() * 4, "B·T·V·4"),
+        }
     }
 
-    /// Gradients of logits' size that are alive together in the backward of the loss: that of the logarithms in fp32,
-    /// and that of the logits, which the CUDA kernel writes in their own type and the CPU in fp32 first.
+    /// Gradients of logits' size that are alive together in the backward of the loss, in fp32: that of the logarithms,
+    /// and that of the logits; under autocast the first alone, since the widened logarithms go before the second comes.
     pub fn logit_gradients(self) -> Part {
-        let own = match self.kind {
-            DeviceKind::Cuda => self.recipe.activation_bytes(),
-            DeviceKind::Cpu => 4,
-        };
-        part("logit_gradients", self.logit_elements() * (4 + own), format!("B·T·V·(4 + {own})"))
+        match self.recipe {
+            Recipe::Autocast => part("logit_gradients", self.logit_elements() * 4, "B·T·V·4"),
+            _ => part("logit_gradients", self.logit_elements() * 8, "B·T·V·(4 + 4)"),
+        }
     }
 
     /// What is alive after the forward pass, `adam`: from the second step on.
@@ -336,7 +338,7 @@ mod tests {
 
     #[test]
     fn one_fp32_copy_of_the_logits_at_batch_12_is_2_3_gib() {
-        let gib = step(Recipe::Autocast, 12).log_probabilities().bytes as f64 / f64::from(1 << 30);
+        let gib = step(Recipe::Fp32, 12).log_probabilities().bytes as f64 / f64::from(1 << 30);
         assert!((gib - 2.30).abs() < 0.005, "{gib}");
     }
 

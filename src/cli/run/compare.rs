@@ -7,7 +7,7 @@ use super::known;
 use crate::lab::PastRun;
 use crate::lab::compare::Comparison;
 use crate::lab::report::markdown::Pictures;
-use crate::lab::report::{comparison, markdown, text};
+use crate::lab::report::{comparison, markdown};
 use crate::lang::Lang;
 use crate::paths::Paths;
 
@@ -42,8 +42,7 @@ pub(super) fn compare(args: &CompareArgs, paths: &Paths, lang: Lang) -> anyhow::
         out::json(&comparison)?;
     } else {
         let blocks = comparison::blocks(&comparison, lang);
-        let text = if args.md { markdown::write(&blocks, Pictures::LeftOut) } else { text::write(&blocks) };
-        out::line(&text)?;
+        if args.md { out::line(&markdown::write(&blocks, Pictures::LeftOut))? } else { out::page(&blocks)? }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -117,7 +117,7 @@ fn calibration(paths: &Paths, json: bool, lang: Lang) -> anyhow::Result<()> {
     if json {
         return out::json(&calibration);
     }
-    out::line(&report::text::write(&report::calibration::blocks(&calibration, 1, lang)))
+    out::page(&report::calibration::blocks(&calibration, 1, lang))
 }
 
 fn replay(place: &Place, speed: f64, json: bool, lang: Lang) -> anyhow::Result<()> {

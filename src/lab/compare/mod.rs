@@ -35,6 +35,21 @@ pub enum CompareError {
     },
 }
 
+impl CompareError {
+    /// The refusal in `lang`, short enough for one line of a screen.
+    pub fn told(&self, lang: Lang) -> String {
+        let (en, zh) = match self {
+            Self::TooFew => ("choose two runs or more".to_owned(), "至少选两次运行".to_owned()),
+            Self::Twice(run) => (format!("{run} is there twice"), format!("{run} 重复了")),
+            Self::DifferentLabs { first_lab, other_lab, .. } => (
+                format!("only runs of one lab can be compared, not {first_lab} with {other_lab}"),
+                format!("只能对比同一个实验的运行，{first_lab} 与 {other_lab} 不能对比"),
+            ),
+        };
+        lang.pick(en, zh)
+    }
+}
+
 /// Runs side by side. Everything is in the order of the runs; the first one is what the others are measured against.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {

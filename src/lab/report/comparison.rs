@@ -95,7 +95,6 @@ fn values(comparison: &Comparison, rows: &[Values], name: &str, lang: Lang) -> T
         head.push(run.letter.clone());
         if i > 0 {
             head.push(format!("{}/A", run.letter));
-            head.push(lang.pick("spread", "波动").to_owned());
         }
     }
     let mut table = Table::new(head);
@@ -104,9 +103,7 @@ fn values(comparison: &Comparison, rows: &[Values], name: &str, lang: Lang) -> T
         for (i, (value, against)) in row.values.iter().zip(&row.against_first).enumerate() {
             cells.push(value.as_ref().map_or(NOTHING.into(), with_range));
             if i > 0 {
-                let ratio = against.as_ref().and_then(|a| a.ratio);
-                cells.push(ratio.map_or(NOTHING.into(), |r| quantity(Some(r), "x")));
-                cells.push(spread(against.as_ref(), lang).to_owned());
+                cells.push(set_apart(against.as_ref(), lang));
             }
         }
         table.row(cells);
@@ -114,12 +111,15 @@ fn values(comparison: &Comparison, rows: &[Values], name: &str, lang: Lang) -> T
     table
 }
 
-fn spread(against: Option<&Against>, lang: Lang) -> &'static str {
-    match against.and_then(|a| a.within_spread) {
-        Some(true) => lang.pick("within spread", "在波动内"),
-        Some(false) => lang.pick("apart", "超出波动"),
-        None => NOTHING,
-    }
+/// Ratio to the first run, and whether spread may explain it.
+fn set_apart(against: Option<&Against>, lang: Lang) -> String {
+    let Some(ratio) = against.and_then(|a| a.ratio) else { return NOTHING.into() };
+    let spread = match against.and_then(|a| a.within_spread) {
+        Some(true) => lang.pick(" within spread", " 在波动内"),
+        Some(false) => lang.pick(" apart", " 超出波动"),
+        None => "",
+    };
+    quantity(Some(ratio), "x") + spread
 }
 
 fn predictions(comparison: &Comparison, lang: Lang) -> Table {

@@ -1,4 +1,4 @@
-//! A page as blocks, written once and printed as Markdown, HTML or plain text. Strings here are what they say:
+//! A page as blocks, written once and printed as Markdown or HTML. Strings here are what they say:
 //! each writer escapes for its own format, so that nothing in a run's file can be markup.
 
 /// A piece of a page.

@@ -1,5 +1,5 @@
-//! Runs as pages for a learner's own repository. A page is made of [`document`] blocks and written as Markdown, HTML
-//! or plain text.
+//! Runs as pages for a learner's own repository. A page is made of [`document`] blocks and written as Markdown or
+//! HTML; terminals show the Markdown through the reader.
 
 pub mod calibration;
 pub mod comparison;
@@ -11,7 +11,6 @@ mod parts;
 mod picture;
 pub mod route;
 pub mod run;
-pub mod text;
 
 pub use page::{Report, pick};
 

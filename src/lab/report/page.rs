@@ -100,7 +100,7 @@ impl Report<'_> {
             let mut found = self
                 .shown
                 .iter()
-                .filter_map(|r| demand.numbers(r).map(|numbers| (numbers, source(r, lang))))
+                .filter_map(|r| demand.numbers(r, lang).map(|numbers| (numbers, source(r, lang))))
                 .peekable();
             if found.peek().is_none() {
                 let (numbers, next) = match demand.evidence {

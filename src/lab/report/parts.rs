@@ -155,6 +155,11 @@ fn ledger_table(ledgers: &[&Ledger], lang: Lang) -> Table {
     table
 }
 
+/// The moment of a ledger, in words.
+pub(super) fn moment(ledger: &Ledger, lang: Lang) -> &str {
+    pick_text(&ledger.title, lang)
+}
+
 /// Allocated minus named, also where a damaged file names more bytes than there can be.
 pub(super) fn unexplained(ledger: &Ledger) -> f64 {
     ledger.allocated_bytes as f64 - ledger.items.iter().map(|i| i.bytes as f64).sum::<f64>()

@@ -1,12 +1,12 @@
 //! What each phase of the route demands in numbers, and which lab measures it.
 
-use infralab_labs::protocol::Point;
+use infralab_labs::protocol::{Ledger, Point};
 
 use super::document::NOTHING;
 use super::parts;
 use crate::lab::PastRun;
 use crate::lang::Lang;
-use crate::units::quantity;
+use crate::units::{binary_bytes, quantity};
 
 /// A phase of the route.
 #[derive(Debug)]
@@ -226,7 +226,7 @@ impl Demand {
     }
 
     /// The numbers that a run gives for it; `None` when it does not give them.
-    pub fn numbers(&self, run: &PastRun) -> Option<String> {
+    pub fn numbers(&self, run: &PastRun, lang: Lang) -> Option<String> {
         if self.lab() != Some(run.record.lab.as_str()) {
             return None;
         }
@@ -239,16 +239,33 @@ impl Demand {
                     Some(format!("{name} {}", quantity(Some(q.value?), &q.unit)))
                 })
                 .collect(),
-            Evidence::Ledger { .. } => {
-                let series = parts::ledger_series(run);
-                series.iter().map(|(name, ledgers)| format!("{name} ({})", ledgers.len())).collect()
-            }
+            Evidence::Ledger { .. } => parts::ledger_series(run)
+                .iter()
+                .filter_map(|(_, moments)| split_at_peak(moments, lang))
+                .collect(),
             Evidence::Marks | Evidence::Own => Vec::new(),
         };
         let more = if numbers.len() > MOST { "; …" } else { "" };
         let shown: Vec<String> = numbers.into_iter().take(MOST).collect();
         (!shown.is_empty()).then(|| shown.join("; ") + more)
     }
+}
+
+/// Where the bytes were at the moment of a series when most were allocated, parts of one kind together:
+/// `activations.mlp` and `activations.attention` are activations.
+fn split_at_peak(moments: &[&Ledger], lang: Lang) -> Option<String> {
+    let peak = moments.iter().max_by_key(|l| l.allocated_bytes)?;
+    let mut kinds: Vec<(&str, f64)> = Vec::new();
+    for item in &peak.items {
+        let kind = item.id.split('.').next().unwrap_or_default();
+        match kinds.iter_mut().find(|(k, _)| *k == kind) {
+            Some((_, bytes)) => *bytes += item.bytes as f64,
+            None => kinds.push((kind, item.bytes as f64)),
+        }
+    }
+    let kinds = kinds.into_iter().map(|(kind, bytes)| format!("{kind} {}", binary_bytes(bytes)));
+    let kinds = kinds.collect::<Vec<_>>().join(", ");
+    Some(format!("{} ({}): {kinds}", peak.series, parts::moment(peak, lang)))
 }
 
 /// Measured values by x, when there are enough places.

@@ -4,6 +4,8 @@
 mod calc;
 mod calc_form;
 mod calc_view;
+mod calibration;
+mod compare;
 mod frame;
 mod glossary;
 mod help;
@@ -25,7 +27,8 @@ use ratatui::layout::Rect;
 use super::app::{App, Core};
 use super::keys::Place;
 use super::msg::{Action, Effect, Notice, Tab};
-use crate::lab::LabEvent;
+use crate::lab::compare::CompareError;
+use crate::lab::{LabEvent, PastRun};
 use crate::library::{Library, Target};
 use crate::progress::{Mark, Subject, SubjectKind};
 
@@ -56,6 +59,10 @@ pub(super) enum Screen {
     History(history::History),
     /// Calculators.
     Calc(calc::Calc),
+    /// Runs side by side.
+    Compare(compare::Compare),
+    /// How well predictions hold.
+    Calibration(calibration::Calibration),
     /// Keys.
     Help(help::Help),
 }
@@ -142,6 +149,11 @@ impl Screen {
         Self::Run(run::Run::recorded(events, shipped, play_from_ns))
     }
 
+    /// Runs side by side; the refusal when they cannot be compared.
+    pub(super) fn comparison(runs: Vec<PastRun>, core: &Core) -> Result<Self, CompareError> {
+        compare::Compare::new(runs, core).map(Self::Compare)
+    }
+
     /// What a link or a hit leads to.
     pub(super) fn target(target: &Target, anchor: Option<&str>, library: &Library) -> Option<Self> {
         match target {
@@ -165,6 +177,8 @@ impl Screen {
             Self::Run(_) => Place::Run,
             Self::History(_) => Place::History,
             Self::Calc(_) => Place::Calc,
+            Self::Compare(_) => Place::Compare,
+            Self::Calibration(_) => Place::Calibration,
             Self::Help(_) => Place::Help,
         }
     }
@@ -176,6 +190,7 @@ impl Screen {
             Self::Glossary(screen) => screen.filtering(),
             Self::Lab(screen) => screen.typing(),
             Self::Calc(screen) => screen.typing(),
+            Self::History(screen) => screen.filtering(),
             _ => false,
         }
     }
@@ -208,6 +223,8 @@ impl Screen {
             Self::Run(screen) => screen.on(action, core),
             Self::History(screen) => screen.on(action, core),
             Self::Calc(screen) => screen.on(action, core),
+            Self::Compare(screen) => screen.on(action),
+            Self::Calibration(screen) => screen.on(action),
             Self::Help(screen) => screen.on(action, core),
         }
     }
@@ -219,6 +236,7 @@ impl Screen {
             Self::Glossary(screen) => screen.typed(key, core),
             Self::Lab(screen) => screen.typed(key, core),
             Self::Calc(screen) => screen.typed(key),
+            Self::History(screen) => screen.typed(key, core),
             _ => Outcome::stay(),
         }
     }
@@ -246,6 +264,8 @@ impl Screen {
             Self::Glossary(screen) => screen.lay_out(core),
             Self::History(screen) => screen.lay_out(core),
             Self::Calc(screen) => screen.lay_out(),
+            Self::Compare(screen) => screen.lay_out(core),
+            Self::Calibration(screen) => screen.lay_out(core),
             Self::Home | Self::Labs(_) | Self::Lab(_) | Self::Setup(_) | Self::Run(_) | Self::Help(_) => {}
         }
     }
@@ -271,6 +291,8 @@ impl Screen {
             Self::Run(screen) => screen.draw(frame, area, core),
             Self::History(screen) => screen.draw(frame, area, core),
             Self::Calc(screen) => screen.draw(frame, area, core),
+            Self::Compare(screen) => screen.draw(frame, area, core),
+            Self::Calibration(screen) => screen.draw(frame, area, core),
             Self::Help(screen) => screen.draw(frame, area, core),
         }
     }

@@ -112,6 +112,7 @@ fn press(app: &mut App, keys: &str) -> Vec<Effect> {
                 "Left" => KeyCode::Left,
                 "Right" => KeyCode::Right,
                 "PgDn" => KeyCode::PageDown,
+                "PgUp" => KeyCode::PageUp,
                 "End" => KeyCode::End,
                 "Space" => KeyCode::Char(' '),
                 key if key.len() > 1 && key.starts_with('F') => {

@@ -14,7 +14,7 @@ fn used(size: (u16, u16), lang: Lang) -> App {
     else {
         panic!("the fixture has a header and a record")
     };
-    let place = crate::lab::history::Place::File("run.jsonl".into());
+    let place = crate::lab::history::Place::File(format!("{}.jsonl", header.run).into());
     let run = crate::lab::history::Listed {
         header: header.clone(),
         record: Some((**record).clone()),
@@ -69,6 +69,36 @@ fn lab() {
 #[test]
 fn history() {
     snapshots("history", "6");
+}
+
+/// Two runs of one lab that differ in their driver, loaded to be compared.
+fn compared(size: (u16, u16), lang: Lang) -> App {
+    let mut app = used(size, lang);
+    let run = |id: &str, driver: &str| {
+        let mut run = crate::lab::PastRun::of(recorded(), false).expect("a header");
+        run.record.run = id.into();
+        run.record.env.driver = Some(driver.into());
+        run
+    };
+    app.update(Msg::RunsLoaded(vec![run("first", "580.1"), run("second", "590.2")]));
+    app
+}
+
+#[test]
+fn compare() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        for lang in Lang::ALL {
+            let mut app = compared((columns, rows), lang);
+            insta::assert_snapshot!(format!("compare-{columns}x{rows}-{}", lang.code()), drawn(&app));
+            press(&mut app, "Right");
+            insta::assert_snapshot!(format!("compare-chart-{columns}x{rows}-{}", lang.code()), drawn(&app));
+        }
+    }
+}
+
+#[test]
+fn calibration() {
+    snapshots("calibration", "6 F7");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-const EVERYWHERE: [&str; 11] = [
+const EVERYWHERE: [&str; 13] = [
     "7",
     "7 Down Down Enter Down x Tab F5 k",
     "1",
@@ -14,6 +14,8 @@ const EVERYWHERE: [&str; 11] = [
     "5",
     "5 Enter Down Down",
     "6",
+    "6 Tab x",
+    "6 F7 End",
     "F1 PgDn",
 ];
 
@@ -33,6 +35,16 @@ fn everywhere(columns: u16, rows: u16, gpus: usize, lang: Lang) {
     }
     app.update(Msg::RunLoaded { shipped: true, events: recorded(), play_from_ns: None });
     for keys in ["Right", "Tab", "Tab", "Down Down"] {
+        press(&mut app, keys);
+        drawn(&app);
+    }
+    let run = |id: &str| {
+        let mut run = crate::lab::PastRun::of(recorded(), false).expect("a header");
+        run.record.run = id.into();
+        run
+    };
+    app.update(Msg::RunsLoaded(vec![run("a"), run("b"), run("c")]));
+    for keys in ["End", "Right", "Tab", "PgUp"] {
         press(&mut app, keys);
         drawn(&app);
     }

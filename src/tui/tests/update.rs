@@ -209,6 +209,60 @@ fn a_run_of_the_history_is_shown_as_it_ended() {
     assert!(drawn(&app).contains("completed") && drawn(&app).contains("past run"));
 }
 
+/// The fixture run as the history lists it, in a file of this name.
+fn in_history(file: &str) -> Listed {
+    let LabEvent::Header(header) = recorded()[0].clone() else { panic!("a header") };
+    Listed { header, record: None, device: Some("a CPU".into()), place: Place::File(file.into()) }
+}
+
+#[test]
+fn runs_are_chosen_in_the_history_and_compared() {
+    let mut app = app((240, 60), Lang::En);
+    app.update(Msg::History(vec![in_history("one.jsonl"), in_history("two.jsonl")]));
+    press(&mut app, "6");
+    assert_eq!(press(&mut app, "Space F6"), [], "one run is not enough");
+    assert!(drawn(&app).contains("choose two runs or more"));
+    let effects = press(&mut app, "Space F6");
+    let places = ["one.jsonl", "two.jsonl"].map(|f| Place::File(f.into())).to_vec();
+    assert_eq!(effects, [Effect::LoadRuns(places)]);
+    let mut other = crate::lab::PastRun::of(recorded(), false).expect("a header");
+    let first = other.clone();
+    other.record.run = "other".into();
+    let mut of_another_lab = other.clone();
+    of_another_lab.record.lab = "kv-cache".into();
+    app.update(Msg::RunsLoaded(vec![first.clone(), of_another_lab]));
+    assert!(drawn(&app).contains("only runs of one lab"));
+    assert_eq!(at(&app), keys::Place::History);
+    app.update(Msg::RunsLoaded(vec![first, other]));
+    assert_eq!(at(&app), keys::Place::Compare);
+    let screen = drawn(&app);
+    assert!(screen.contains("Nothing: device") && screen.contains("B·naive"), "{screen}");
+    press(&mut app, "F2");
+    assert!(drawn(&app).contains("没有差异"));
+}
+
+#[test]
+fn the_history_is_filtered_by_typing() {
+    let mut app = app((120, 40), Lang::En);
+    app.update(Msg::History(vec![in_history("one.jsonl"), in_history("two.jsonl")]));
+    press(&mut app, "6 Tab");
+    type_text(&mut app, "TWO tiny");
+    let screen = drawn(&app);
+    assert!(screen.contains("two.jsonl") && !screen.contains("one.jsonl"), "{screen}");
+    press(&mut app, "Enter");
+    let effects = press(&mut app, "Enter");
+    assert_eq!(
+        effects,
+        [Effect::LoadRun {
+            place: Place::File("two.jsonl".into()),
+            play: false,
+            predictions: Predictions::new()
+        }]
+    );
+    press(&mut app, "Esc");
+    assert!(drawn(&app).contains("one.jsonl"), "Esc takes the filter away first");
+}
+
 #[test]
 fn readings_are_drawn_only_where_they_are_shown() {
     let mut app = app((80, 24), Lang::En);

@@ -81,9 +81,17 @@ impl Gpt {
     }
 }
 
-/// Mean cross entropy in nat. The logarithms are fp32 whatever the logits are, as autocast has it.
-pub(super) fn loss(logits: &Tensor, targets: &Tensor) -> Result<Tensor, TchError> {
-    logits.f_log_softmax(-1, Kind::Float)?.f_nll_loss(targets, None::<&Tensor>, tch::Reduction::Mean, -100)
+/// Mean cross entropy in nat. Under autocast the library's own operation, as a training script calls it: it rounds
+/// the logarithms to the type of the logits, then widens them. Elsewhere the logarithms are fp32 from the start, since
+/// a mean of bf16 numbers would move in steps of 0.06.
+pub(super) fn loss(logits: &Tensor, targets: &Tensor, recipe: Recipe) -> Result<Tensor, TchError> {
+    let (mean, ignored) = (tch::Reduction::Mean, -100);
+    match recipe {
+        Recipe::Autocast => logits.f_cross_entropy_loss(targets, None::<&Tensor>, mean, ignored, 0.0),
+        Recipe::Fp32 | Recipe::Bf16 | Recipe::Bf16Master => {
+            logits.f_log_softmax(-1, Kind::Float)?.f_nll_loss(targets, None::<&Tensor>, mean, ignored)
+        }
+    }
 }
 
 /// Element type of the weights.

@@ -101,7 +101,7 @@ impl<'a> Trial<'a> {
 
         let loss = {
             let _phase = self.ctx.phase(format!("loss b={batch}"));
-            let loss = loss(&logits, &sample.targets)?;
+            let loss = self.loss(&logits, &sample)?;
             drop(logits);
             synchronize(device)?;
             loss
@@ -183,7 +183,7 @@ impl<'a> Trial<'a> {
     /// One whole step; the loss before its update.
     fn train(&mut self, sample: &Sample) -> Result<Tensor, Error> {
         let logits = self.forward(sample)?;
-        let loss = loss(&logits, &sample.targets)?;
+        let loss = self.loss(&logits, sample)?;
         drop(logits);
         loss.f_backward()?;
         self.adam.step(&self.gpt)?;
@@ -191,13 +191,21 @@ impl<'a> Trial<'a> {
     }
 
     fn forward(&self, sample: &Sample) -> Result<Tensor, Error> {
-        let autocast = match self.config.recipe {
-            Recipe::Autocast => Some(Autocast::new(self.ctx.device())?),
-            _ => None,
-        };
-        let logits = self.gpt.forward(&sample.tokens)?;
-        drop(autocast);
-        Ok(logits)
+        let _autocast = self.autocast()?;
+        Ok(self.gpt.forward(&sample.tokens)?)
+    }
+
+    fn loss(&self, logits: &Tensor, sample: &Sample) -> Result<Tensor, Error> {
+        let _autocast = self.autocast()?;
+        Ok(loss(logits, &sample.targets, self.config.recipe)?)
+    }
+
+    /// On while it is held, in the recipe that wants it.
+    fn autocast(&self) -> Result<Option<Autocast>, Error> {
+        match self.config.recipe {
+            Recipe::Autocast => Autocast::new(self.ctx.device()).map(Some),
+            Recipe::Fp32 | Recipe::Bf16 | Recipe::Bf16Master => Ok(None),
+        }
     }
 
     /// Reports a loss; `false` when it is no number and training on makes no sense.

@@ -233,21 +233,29 @@ impl Step {
         part("logits", self.logit_elements() * e, format!("B·T·V·{e}"))
     }
 
-    /// Logarithms of the probabilities, which the loss keeps: fp32, under autocast in bf16 and widened to fp32.
+    /// Logarithms of the probabilities, which the loss keeps: fp32, under autocast on CUDA in bf16 and widened.
     pub fn log_probabilities(self) -> Part {
-        match self.recipe {
-            Recipe::Autocast => part("log_probs", self.logit_elements() * 6, "B·T·V·(2 + 4)"),
-            _ => part("log_probs", self.logit_elements() * 4, "B·T·V·4"),
+        if self.rounds_logarithms() {
+            part("log_probs", self.logit_elements() * 6, "B·T·V·(2 + 4)")
+        } else {
+            part("log_probs", self.logit_elements() * 4, "B·T·V·4")
         }
     }
 
     /// Gradients of logits' size that are alive together in the backward of the loss, in fp32: that of the logarithms,
     /// and that of the logits; under autocast the first alone, since the widened logarithms go before the second comes.
     pub fn logit_gradients(self) -> Part {
-        match self.recipe {
-            Recipe::Autocast => part("logit_gradients", self.logit_elements() * 4, "B·T·V·4"),
-            _ => part("logit_gradients", self.logit_elements() * 8, "B·T·V·(4 + 4)"),
+        if self.rounds_logarithms() {
+            part("logit_gradients", self.logit_elements() * 4, "B·T·V·4")
+        } else {
+            part("logit_gradients", self.logit_elements() * 8, "B·T·V·(4 + 4)")
         }
+    }
+
+    /// Whether the logarithms are rounded to bf16 and widened again: autocast's cross entropy does so on CUDA; on the
+    /// CPU it widens the logits first.
+    fn rounds_logarithms(self) -> bool {
+        self.recipe == Recipe::Autocast && self.kind == DeviceKind::Cuda
     }
 
     /// What is alive after the forward pass, `adam`: from the second step on.

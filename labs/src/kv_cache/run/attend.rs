@@ -59,7 +59,17 @@ fn over_latents(m: Latent, q: &Tensor, view: &Tensor, bias: Option<&Tensor>) -> 
 
 /// Attention by FlashAttention over as many tokens as the device counts, of the whole store `[b·capacity, row…]`.
 pub(super) fn over_lengths(q: &Tensor, store: &Tensor, lengths: &Lengths) -> Result<Tensor, Error> {
-    flash_over_lengths(q, &store.f_select(1, 0)?, &store.f_select(1, 1)?, lengths)
+    let (k, v) = (store.f_select(1, 0)?, store.f_select(1, 1)?);
+    let (batch, heads, width) = q.size3()?;
+    if k.size().get(1) != Some(&heads) {
+        return flash_over_lengths(q, &k, &v, lengths);
+    }
+    // The kernel splits the length over the processors only where heads of queries share a head of keys. Every query
+    // twice makes such a group: the keys are still read once, and half of the result is left out.
+    let twice =
+        q.f_unsqueeze(2)?.f_expand([batch, heads, 2, width], false)?.f_reshape([batch, 2 * heads, width])?;
+    let out = flash_over_lengths(&twice, &k, &v, lengths)?;
+    Ok(out.f_view([batch, heads, 2, width])?.f_select(2, 0)?)
 }
 
 /// Keys and values of `view [b, tokens, 2, kv_heads, d]`, each `[b, tokens, kv_heads, d]`.

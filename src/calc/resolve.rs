@@ -143,6 +143,8 @@ fn resolve_inputs(
                 remember(input, &value, &mut tables);
                 resolved.push(Resolved { input, value, origin, typed: typed.map(str::to_owned) });
             }
+            // What a model, a GPU or a type that cannot be read would have filled in is not missing by itself.
+            Err(_) if typed.is_none() && input.fill.is_some() && !faults.is_empty() => {}
             Err(text) => faults.push(Fault { input: Some(input.name.to_owned()), text }),
         }
     }

@@ -98,7 +98,7 @@ pub(super) const CALCULATORS: &[Calculator] = &[
                 "token",
                 text("tokens of a step, all GPUs", "一步的 token 数（所有 GPU）"),
             ),
-            time("time", "1s", text("time of a step", "一步的时间")),
+            time("time", "10s", text("time of a step", "一步的时间")),
             count("gpus", "1", "", text("GPUs", "GPU 数")),
             PEAK,
             Input::choice(

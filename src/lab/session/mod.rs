@@ -34,6 +34,17 @@ pub struct MemoryReturn {
     pub after_ms: f64,
 }
 
+/// Device memory as the driver counts it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DriverMemory {
+    /// In use by every process.
+    pub used_bytes: u64,
+    /// In use by the worker, where the driver tells processes apart.
+    pub worker_bytes: Option<u64>,
+    /// Milliseconds between the moment that was asked for and the reading.
+    pub away_ms: f64,
+}
+
 impl MemoryReturn {
     /// Whether the device holds no more than before.
     pub fn is_back(&self) -> bool {
@@ -212,6 +223,21 @@ impl LabSession {
         let mut after = self.snapshots.iter().rev().take_while(|s| s.mono_ns > ended);
         let (after_ns, after_bytes) = after.find_map(|s| Some((s.mono_ns, used(s)?)))?;
         Some(MemoryReturn { before_bytes, after_bytes, after_ms: (after_ns - ended) as f64 / 1e6 })
+    }
+
+    /// Device memory by the driver's count (NVML) in the reading nearest to `at_ns`: of every process, and of the
+    /// worker where the driver tells processes apart; and how far from `at_ns` it was read. `None` on the CPU.
+    pub fn driver_memory_at(&self, at_ns: u64) -> Option<DriverMemory> {
+        let gpu = self.gpu()?;
+        let pid = self.hello.as_ref()?.pid;
+        let nearest = self.snapshots.iter().min_by_key(|s| s.mono_ns.abs_diff(at_ns))?;
+        let reading = nearest.gpus.get(gpu)?;
+        let worker = reading.processes.as_ref().and_then(|all| all.iter().find(|p| p.pid == pid));
+        Some(DriverMemory {
+            used_bytes: reading.memory_used_bytes?,
+            worker_bytes: worker.and_then(|p| p.memory_bytes),
+            away_ms: nearest.mono_ns.abs_diff(at_ns) as f64 / 1e6,
+        })
     }
 
     /// Whether nothing more is worth waiting for: the worker is gone, and its memory is back or has had its time.

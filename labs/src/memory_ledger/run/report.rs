@@ -201,23 +201,23 @@ fn absent(ctx: &Context, batch: u64, outcome: Option<&Outcome>) -> String {
     }
 }
 
-/// Named parts of measured minus closed form, for the peaks that are predicted.
+/// Named parts of measured minus closed form, for the state and the peaks that are predicted. The state is measured at
+/// the middle batch.
 fn residuals(ctx: &Context, number: usize, outcome: &Outcome) {
-    if number == 1 || outcome.peak_bytes.is_none() {
-        return;
+    let rounding = || Text::new("allocator's rounding", "分配器取整");
+    let part = |of: String, bytes: u64, name: Text| {
+        if bytes > 0 {
+            let (value, unit, basis) = (mib(bytes as f64), "MiB".into(), Basis::Allocator);
+            ctx.emit(&Event::Residual(ResidualPart { of, name, value, unit, basis }));
+        }
+    };
+    if number == 2 && outcome.state_bytes.is_some() {
+        part("state_mib".into(), outcome.state_rounding_bytes, rounding());
     }
-    let parts = [
-        (outcome.workspace_bytes, Text::new("library workspace", "库工作区")),
-        (outcome.rounding_bytes, Text::new("allocator's rounding", "分配器取整")),
-    ];
-    for (bytes, name) in parts.into_iter().filter(|(bytes, _)| *bytes > 0) {
-        ctx.emit(&Event::Residual(ResidualPart {
-            of: format!("peak_{number}_mib"),
-            name,
-            value: mib(bytes as f64),
-            unit: "MiB".into(),
-            basis: Basis::Allocator,
-        }));
+    if number > 1 && outcome.peak_bytes.is_some() {
+        let of = format!("peak_{number}_mib");
+        part(of.clone(), outcome.workspace_bytes, Text::new("library workspace", "库工作区"));
+        part(of, outcome.rounding_bytes, rounding());
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) struct Outcome {
     pub(super) step_ms: Vec<f64>,
     /// Weights, gradients and moments by the allocator's count.
     pub(super) state_bytes: Option<u64>,
+    /// The allocator's rounding of the state.
+    pub(super) state_rounding_bytes: u64,
     pub(super) peak_bytes: Option<u64>,
     pub(super) workspace_bytes: u64,
     /// The allocator's rounding at the peak.
@@ -134,6 +136,7 @@ impl<'a> Trial<'a> {
         }
         let moments = self.allocated()?.saturating_sub(with_inputs);
         outcome.state_bytes = Some(weights + gradients + moments);
+        outcome.state_rounding_bytes = rounding_bytes(device)?.0;
         self.end_of_step(1, &sample)?;
         self.keep(value, outcome);
         Ok(())

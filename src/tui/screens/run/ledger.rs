@@ -9,6 +9,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use unicode_width::UnicodeWidthStr;
 
 use crate::lab::LabSession;
+use crate::lab::session::DriverMemory;
 use crate::tui::app::Core;
 use crate::tui::theme::{Role, SELECTED};
 use crate::units::{binary_bytes, signed_bytes};
@@ -65,7 +66,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, core: &Core, session: &Lab
         .collect();
     frame.render_widget(Paragraph::new(lines), bars);
     if let Some(ledger) = stages.get(chosen) {
-        let text = Paragraph::new(item_lines(ledger, &ids, core)).wrap(Wrap { trim: false });
+        let nvml = session.driver_memory_at(ledger.mono_ns);
+        let text = Paragraph::new(item_lines(ledger, nvml, &ids, core)).wrap(Wrap { trim: false });
         frame.render_widget(text, items);
     }
 }
@@ -125,7 +127,12 @@ fn bar(
     Line::from(spans)
 }
 
-fn item_lines(ledger: &Ledger, ids: &[String], core: &Core) -> Vec<Line<'static>> {
+fn item_lines(
+    ledger: &Ledger,
+    nvml: Option<DriverMemory>,
+    ids: &[String],
+    core: &Core,
+) -> Vec<Line<'static>> {
     let (lang, theme) = (core.lang, core.theme);
     let mut lines = Vec::new();
     let share = |bytes: f64| bytes / ledger.allocated_bytes.max(1) as f64 * 100.0;
@@ -175,20 +182,29 @@ fn item_lines(ledger: &Ledger, ids: &[String], core: &Core) -> Vec<Line<'static>
     ));
     lines.push(total(lang.pick("reserved", "已预留 reserved"), Some(ledger.reserved_bytes), ""));
     let no_driver = lang.pick("no driver counts bytes here", "这里没有驱动计数");
-    let context = lang.pick("CUDA context, kernels, libraries", "CUDA 上下文、内核、库");
+    let context = lang.pick("kernels and libraries loaded since", "之后载入的内核与库");
     let or_why = |text: &'static str| if ledger.device_used_bytes.is_some() { text } else { no_driver };
     lines.push(total(lang.pick("context", "上下文 context"), ledger.context_bytes(), or_why(context)));
     let before = ledger.device_before_bytes;
     lines.push(total(
-        lang.pick("others before", "此前已占用"),
+        lang.pick("before the lab", "实验前已占用"),
         before,
-        or_why(lang.pick("in use before the lab", "实验开始前设备上已有的")),
+        or_why(
+            lang.pick("others, and the worker's bare CUDA context", "其他进程，加上本进程的空 CUDA 上下文"),
+        ),
     ));
     lines.push(total(
         lang.pick("device in use", "设备已用"),
         ledger.device_used_bytes,
-        or_why(lang.pick("by the driver's count", "驱动的计数")),
+        or_why(lang.pick("what CUDA says is not free", "CUDA 报告的非空闲量")),
     ));
+    let away = nvml.map_or(String::new(), |n| {
+        lang.pick(format!("read {:.0} ms away", n.away_ms), format!("读数相差 {:.0} 毫秒", n.away_ms))
+    });
+    let no_nvml = lang.pick("no NVML reading of this device", "没有这块设备的 NVML 读数");
+    let after = if nvml.is_some() { away.as_str() } else { no_nvml };
+    lines.push(total(lang.pick("NVML, device", "NVML 设备"), nvml.map(|n| n.used_bytes), after));
+    lines.push(total(lang.pick("NVML, worker", "NVML 本进程"), nvml.and_then(|n| n.worker_bytes), after));
     lines
 }
 

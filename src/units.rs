@@ -36,13 +36,16 @@ pub fn quantity(value: Option<f64>, unit: &str) -> String {
     }
 }
 
-/// Bytes in MiB below 1 GiB, in GiB above (powers of two).
+/// Bytes in the largest of B, KiB, MiB and GiB (powers of two) that leaves a number worth reading.
 pub fn binary_bytes(bytes: f64) -> String {
-    const GIB: f64 = (1 << 30) as f64;
-    if bytes >= GIB {
-        format!("{:.2} GiB", bytes / GIB)
-    } else {
-        format!("{:.1} MiB", infralab_labs::formulas::mib(bytes))
+    const KIB: f64 = 1024.0;
+    const MIB: f64 = KIB * KIB;
+    const GIB: f64 = KIB * MIB;
+    match bytes {
+        b if b >= GIB => format!("{:.2} GiB", b / GIB),
+        b if b >= MIB / 10.0 => format!("{:.1} MiB", b / MIB),
+        b if b >= KIB => format!("{:.1} KiB", b / KIB),
+        b => format!("{b:.0} B"),
     }
 }
 

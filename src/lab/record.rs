@@ -163,7 +163,14 @@ pub fn predictions(session: &LabSession) -> Vec<PredictionResult> {
     let forms = kind.map(|k| lab.closed_forms_on(k, &params)).unwrap_or_default();
     lab.predictions
         .iter()
-        .map(|asked| judged(asked, header.predictions.get(&asked.name), forms.get(&asked.name), session))
+        .map(|asked| {
+            judged(
+                asked,
+                header.predictions.get(&asked.name),
+                forms.get(&asked.name).or_else(|| session.closed_forms.get(&asked.name)),
+                session,
+            )
+        })
         .collect()
 }
 

@@ -90,6 +90,17 @@ pub enum Event {
     },
     /// Where the memory is at one moment.
     Ledger(Ledger),
+    /// The closed form of a prediction whose inputs are measured in the run, such as a bandwidth.
+    ClosedForm {
+        /// Name of the prediction.
+        name: String,
+        /// Value by the formula.
+        value: f64,
+        /// Unit of the prediction.
+        unit: String,
+        /// The recipe with its inputs, as printed.
+        formula: String,
+    },
     /// A named part of what a closed form does not explain.
     Residual(ResidualPart),
     /// One step of a computation on a case small enough to print.

@@ -155,7 +155,13 @@ fn the_tables_say_what_the_published_counts_say() {
         assert_eq!(model.params(), Some(count), "{name}");
     }
     for gpu in GPUS.iter() {
-        assert!(gpu.memory.ends_with("GB") && gpu.bandwidth > 1e11 && !gpu.source.is_empty(), "{}", gpu.name);
+        assert!(
+            (gpu.memory.ends_with("GB") || gpu.memory.ends_with("MiB"))
+                && gpu.bandwidth > 1e11
+                && !gpu.source.is_empty(),
+            "{}",
+            gpu.name
+        );
         let peak = |dtype: &str| gpu.peaks.get(dtype).copied();
         // Sparse figures in this table would show as fp8 at four times bf16, or bf16 at four times tf32.
         if let (Some(bf16), Some(fp8)) = (peak("bf16"), peak("fp8")) {

@@ -8,6 +8,7 @@ use infralab_labs::protocol::{
     Text, WalkStep, Wall,
 };
 
+use infralab_labs::spec::ClosedForm;
 use serde::{Deserialize, Serialize};
 
 use super::{Exited, Header, LabEvent, Record};
@@ -112,6 +113,8 @@ pub struct LabSession {
     pub notes: Vec<Text>,
     /// Where the memory was, moment by moment.
     pub ledgers: Vec<Ledger>,
+    /// Closed forms of predictions whose inputs were measured in the run.
+    pub closed_forms: BTreeMap<String, ClosedForm>,
     /// Named parts of what the closed forms do not explain.
     pub residual_parts: Vec<ResidualPart>,
     /// A computation step by step.
@@ -144,6 +147,7 @@ impl Default for LabSession {
             walls: Vec::new(),
             notes: Vec::new(),
             ledgers: Vec::new(),
+            closed_forms: BTreeMap::new(),
             residual_parts: Vec::new(),
             walk: Vec::new(),
             summary: BTreeMap::new(),
@@ -276,6 +280,10 @@ impl LabSession {
             Event::Wall(wall) => self.walls.push(wall),
             Event::Note { text, .. } => self.notes.push(text),
             Event::Ledger(ledger) => self.ledgers.push(ledger),
+            Event::ClosedForm { name, value, unit, formula } => {
+                let form = ClosedForm { value: Quantity::some(value, &unit), formula };
+                self.closed_forms.insert(name, form);
+            }
             Event::Residual(part) => self.residual_parts.push(part),
             Event::Walk(step) => self.walk.push(step),
             Event::Summary { values } => self.summary.extend(values),

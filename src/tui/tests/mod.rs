@@ -84,8 +84,14 @@ fn snapshot(second: u64) -> Snapshot {
 
 /// Events of a real run at size tiny on a CPU.
 fn recorded() -> Vec<LabEvent> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/runs/attention-tiny.jsonl");
-    crate::lab::history::load(&crate::lab::history::Place::File(path)).expect("the fixture run")
+    fixture("attention-tiny")
+}
+
+/// Events of a run among the fixtures.
+fn fixture(name: &str) -> Vec<LabEvent> {
+    let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/runs");
+    let place = crate::lab::history::Place::File(runs.join(format!("{name}.jsonl")));
+    crate::lab::history::load(&place).expect("the fixture run")
 }
 
 /// Marks as the store would tell them.

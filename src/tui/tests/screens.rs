@@ -143,3 +143,20 @@ fn run() {
         }
     }
 }
+
+#[test]
+fn ledger_and_steps() {
+    for (name, run, keys) in [
+        ("ledger", "memory-ledger-tiny", "Tab Tab Right Down Down"),
+        ("steps", "attention-steps", "Tab Tab Right Right Right"),
+    ] {
+        for (columns, rows) in [(80, 24), (120, 40)] {
+            for lang in Lang::ALL {
+                let mut app = used((columns, rows), lang);
+                app.update(Msg::RunLoaded { shipped: false, events: fixture(run), play_from_ns: None });
+                press(&mut app, keys);
+                insta::assert_snapshot!(format!("run-{name}-{columns}x{rows}-{}", lang.code()), drawn(&app));
+            }
+        }
+    }
+}

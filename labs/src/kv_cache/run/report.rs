@@ -211,6 +211,12 @@ fn fragmentation(ctx: &Context, ratio: f64) {
 fn above_the_floor(ctx: &Context, config: &Config, floor: Floor, latency: &Latency, best: f64) {
     let weights = floor.ms_of(config.weight_bytes() as f64, 0.0);
     let cache = floor.ms_of(0.0, cache_bytes(config, config.context, config.steps));
+    ctx.emit(&Event::ClosedForm {
+        name: "ms_per_token".into(),
+        value: weights + cache,
+        unit: "ms".into(),
+        formula: floor.recipe(config, config.context, config.steps),
+    });
     if let (Some(matrices), Some(attention)) = (latency.matrices, latency.attention) {
         let recorded = matches!(latency.graph, Some(Ok(ms)) if ms <= best);
         let rest = if recorded {

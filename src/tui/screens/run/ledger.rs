@@ -5,7 +5,7 @@ use infralab_labs::protocol::{Basis, Ledger, LedgerItem};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
 use crate::lab::LabSession;
@@ -15,7 +15,7 @@ use crate::tui::theme::{Role, SELECTED};
 use crate::units::{binary_bytes, signed_bytes};
 
 /// Columns of the stages' names and of the total behind a bar.
-const STAGE: usize = 12;
+const STAGE: usize = 20;
 const TOTAL: usize = 12;
 /// One letter per item, so that no colour is needed to tell them apart.
 const LETTERS: &str = "abcdefghijklmnopqrstuvw";
@@ -44,7 +44,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, core: &Core, session: &Lab
     let chosen = at.1.min(stages.len().saturating_sub(1));
     let [head, bars, items] = Layout::vertical([
         Constraint::Length(1),
-        Constraint::Length((stages.len() as u16).min(area.height / 2)),
+        Constraint::Length((stages.len() as u16).min((area.height / 3).max(3))),
         Constraint::Min(1),
     ])
     .areas(area);
@@ -67,8 +67,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, core: &Core, session: &Lab
     frame.render_widget(Paragraph::new(lines), bars);
     if let Some(ledger) = stages.get(chosen) {
         let nvml = session.driver_memory_at(ledger.mono_ns);
-        let text = Paragraph::new(item_lines(ledger, nvml, &ids, core)).wrap(Wrap { trim: false });
-        frame.render_widget(text, items);
+        frame.render_widget(Paragraph::new(item_lines(ledger, nvml, &ids, core)), items);
     }
 }
 
@@ -167,45 +166,51 @@ fn item_lines(
             lang.pick("allocated − named", "已分配 − 已具名")
         ),
     ));
-    let total = |name: &str, bytes: Option<u64>, after: &str| {
-        let bytes = bytes.map_or("N/A".to_owned(), |b| binary_bytes(b as f64));
-        row(Span::raw("="), name, bytes, after.to_owned())
-    };
-    let named = format!("{:>5.1} %  {}", ledger.named_share() * 100.0, lang.pick("named", "已具名"));
-    lines.push(total(lang.pick("allocated", "已分配 allocated"), Some(ledger.allocated_bytes), &named));
-    let cache = lang.pick("kept by the allocator for later", "分配器留着备用");
-    lines.push(row(
-        Span::styled("·", theme.style(Role::Dim)),
-        lang.pick("cache", "缓存 cache"),
-        binary_bytes(ledger.cache_bytes() as f64),
-        cache.to_owned(),
-    ));
-    lines.push(total(lang.pick("reserved", "已预留 reserved"), Some(ledger.reserved_bytes), ""));
-    let no_driver = lang.pick("no driver counts bytes here", "这里没有驱动计数");
-    let context = lang.pick("kernels and libraries loaded since", "之后载入的内核与库");
-    let or_why = |text: &'static str| if ledger.device_used_bytes.is_some() { text } else { no_driver };
-    lines.push(total(lang.pick("context", "上下文 context"), ledger.context_bytes(), or_why(context)));
-    let before = ledger.device_before_bytes;
-    lines.push(total(
-        lang.pick("before the lab", "实验前已占用"),
-        before,
-        or_why(
-            lang.pick("others, and the worker's bare CUDA context", "其他进程，加上本进程的空 CUDA 上下文"),
-        ),
-    ));
-    lines.push(total(
-        lang.pick("device in use", "设备已用"),
-        ledger.device_used_bytes,
-        or_why(lang.pick("what CUDA says is not free", "CUDA 报告的非空闲量")),
-    ));
-    let away = nvml.map_or(String::new(), |n| {
-        lang.pick(format!("read {:.0} ms away", n.away_ms), format!("读数相差 {:.0} 毫秒", n.away_ms))
-    });
-    let no_nvml = lang.pick("no NVML reading of this device", "没有这块设备的 NVML 读数");
-    let after = if nvml.is_some() { away.as_str() } else { no_nvml };
-    lines.push(total(lang.pick("NVML, device", "NVML 设备"), nvml.map(|n| n.used_bytes), after));
-    lines.push(total(lang.pick("NVML, worker", "NVML 本进程"), nvml.and_then(|n| n.worker_bytes), after));
+    lines.extend(totals(ledger, nvml, core));
     lines
+}
+
+/// The allocator's count, CUDA's and NVML's, each as a sum of what came before.
+fn totals(ledger: &Ledger, nvml: Option<DriverMemory>, core: &Core) -> [Line<'static>; 3] {
+    let lang = core.lang;
+    let bytes = |b: u64| binary_bytes(b as f64);
+    let named = ledger.named_share() * 100.0;
+    let (allocated, cache, reserved) =
+        (bytes(ledger.allocated_bytes), bytes(ledger.cache_bytes()), bytes(ledger.reserved_bytes));
+    let allocator = lang.pick(
+        format!("= allocated {allocated} ({named:.1} % named) + cache {cache} = reserved {reserved}"),
+        format!(
+            "= 已分配 allocated {allocated}（{named:.1} % 具名）+ 缓存 {cache} = 已预留 reserved {reserved}"
+        ),
+    );
+    let cuda = match (ledger.context_bytes(), ledger.device_before_bytes, ledger.device_used_bytes) {
+        (Some(since), Some(before), Some(used)) => {
+            let (since, before, used) = (bytes(since), bytes(before), bytes(used));
+            lang.pick(
+                format!(
+                    "  + before (with a bare context) {before} + kernels, libraries {since} = device {used}"
+                ),
+                format!("  + 实验前（含空上下文）{before} + 之后载入的内核与库 {since} = 设备已用 {used}"),
+            )
+        }
+        _ => lang
+            .pick("  device: N/A, no driver counts bytes here", "  设备：N/A，这里没有驱动计数")
+            .to_owned(),
+    };
+    let driver = match nvml {
+        Some(n) => {
+            let worker = n.worker_bytes.map_or("N/A".to_owned(), bytes);
+            let (used, away) = (bytes(n.used_bytes), n.away_ms);
+            lang.pick(
+                format!("  NVML: device {used}, worker {worker} (reading {away:.0} ms away)"),
+                format!("  NVML：设备 {used}，本进程 {worker}（读数相差 {away:.0} 毫秒）"),
+            )
+        }
+        None => {
+            lang.pick("  NVML: N/A, no reading of this device", "  NVML：N/A，没有这块设备的读数").to_owned()
+        }
+    };
+    [allocator, cuda, driver].map(Line::raw)
 }
 
 fn basis(item: &LedgerItem, core: &Core) -> &'static str {

@@ -67,6 +67,9 @@ enum View {
     Log,
 }
 
+/// Rows from which a ledger leaves room for the predictions.
+const TALL: u16 = 32;
+
 impl View {
     /// The views that have something to show.
     fn of(session: Option<&LabSession>) -> Vec<Self> {
@@ -200,6 +203,8 @@ impl Run {
         // The view that tells everything about the predictions needs no summary of them below.
         let predictions = match self.view {
             View::Reconcile => Vec::new(),
+            // These two need the rows of a low screen.
+            View::Ledger | View::Walk if area.height < TALL => Vec::new(),
             _ => prediction_lines(session, area.width, core),
         };
         let below = (predictions.len() as u16).min(area.height / 3);

@@ -97,6 +97,9 @@ pub(super) fn run(
 
 fn write(file: &Path, format: Format, blocks: &[Block], lang: Lang) -> anyhow::Result<()> {
     let failed = |path: &Path| format!("the report cannot be written to {}", path.display());
+    if let Some(parent) = file.parent().filter(|p| !p.as_os_str().is_empty()) {
+        std::fs::create_dir_all(parent).with_context(|| failed(file))?;
+    }
     let mut pictures = 0;
     let text = match format {
         Format::Html => html::write(blocks, lang),

@@ -12,7 +12,7 @@ use crate::telemetry::{GpuSnapshot, Machine, Snapshot};
 
 /// A host this busy before the start makes times of a CPU run doubtful, percent of the whole machine.
 const BUSY_HOST_PCT: f64 = 25.0;
-/// A GPU this busy before the start is shared with somebody, percent of the last second.
+/// A GPU this busy before the start is shared with somebody, percent of its processors, or of the last second.
 const BUSY_GPU_PCT: f64 = 5.0;
 
 /// Bytes needed against bytes free, on the device that a request would run on.
@@ -82,11 +82,12 @@ pub fn disturbances(device: DeviceKind, now: Option<&Snapshot>, other_run: bool)
 }
 
 fn busy_gpu(gpu: &GpuSnapshot) -> Option<Text> {
-    let busy = gpu.util_pct.filter(|p| *p > BUSY_GPU_PCT)?;
+    // Utilisation is a second late and would blame a run for the one before it.
+    let busy = gpu.sm_pct.or(gpu.util_pct).filter(|p| *p > BUSY_GPU_PCT)?;
     let index = gpu.index;
     Some(Text::new(
-        format!("GPU {index} was {busy:.0} % busy in the second before the start"),
-        format!("开始前一秒 GPU {index} 的利用率已有 {busy:.0} %"),
+        format!("GPU {index} was {busy:.0} % busy before the start"),
+        format!("开始之前 GPU {index} 已有 {busy:.0} % 在忙"),
     ))
 }
 
@@ -138,7 +139,8 @@ mod tests {
             ..HostSnapshot::default()
         };
         let gpu = GpuSnapshot {
-            util_pct: Some(40.0),
+            util_pct: Some(100.0),
+            sm_pct: Some(40.0),
             memory_total_bytes: Some(5000),
             memory_used_bytes: Some(1000),
             ..GpuSnapshot::default()

@@ -229,12 +229,21 @@ impl LabSession {
         Some(MemoryReturn { before_bytes, after_bytes, after_ms: (after_ns - ended) as f64 / 1e6 })
     }
 
-    /// Device memory by the driver's count (NVML) in the reading nearest to `at_ns`: of every process, and of the
-    /// worker where the driver tells processes apart; and how far from `at_ns` it was read. `None` on the CPU.
-    pub fn driver_memory_at(&self, at_ns: u64) -> Option<DriverMemory> {
+    /// Device memory by the driver's count (NVML) beside a ledger: of every process, and of the worker where the driver
+    /// tells processes apart. The reading nearest in time; for a peak, which nobody reads at its moment, the highest
+    /// since the stage before. `None` on the CPU.
+    pub fn driver_memory_of(&self, ledger: &Ledger) -> Option<DriverMemory> {
         let gpu = self.gpu()?;
         let pid = self.hello.as_ref()?.pid;
-        let nearest = self.snapshots.iter().min_by_key(|s| s.mono_ns.abs_diff(at_ns))?;
+        let at_ns = ledger.mono_ns;
+        let nearest = if ledger.stage == "peak" {
+            let before =
+                self.ledgers.iter().rev().find(|l| l.series == ledger.series && l.mono_ns < at_ns)?;
+            let since = self.snapshots.iter().filter(|s| (before.mono_ns..=at_ns).contains(&s.mono_ns));
+            since.max_by_key(|s| s.gpus.get(gpu).and_then(|g| g.memory_used_bytes))?
+        } else {
+            self.snapshots.iter().min_by_key(|s| s.mono_ns.abs_diff(at_ns))?
+        };
         let reading = nearest.gpus.get(gpu)?;
         let worker = reading.processes.as_ref().and_then(|all| all.iter().find(|p| p.pid == pid));
         Some(DriverMemory {

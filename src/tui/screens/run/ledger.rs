@@ -16,6 +16,9 @@ use crate::units::{binary_bytes, signed_bytes};
 
 /// Columns of the stages' names and of the total behind a bar.
 const STAGE: usize = 20;
+const STAGE_WIDE: usize = 28;
+/// Columns from which a stage's name has its whole length.
+const WIDE: usize = 100;
 const TOTAL: usize = 12;
 /// One letter per item, so that no colour is needed to tell them apart.
 const LETTERS: &str = "abcdefghijklmnopqrstuvw";
@@ -66,7 +69,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, core: &Core, session: &Lab
         .collect();
     frame.render_widget(Paragraph::new(lines), bars);
     if let Some(ledger) = stages.get(chosen) {
-        let nvml = session.driver_memory_at(ledger.mono_ns);
+        let nvml = session.driver_memory_of(ledger);
         frame.render_widget(Paragraph::new(item_lines(ledger, nvml, &ids, core)), items);
     }
 }
@@ -97,12 +100,13 @@ fn bar(
     core: &Core,
 ) -> Line<'static> {
     let title = core.lang.pick(&ledger.title.en, &ledger.title.zh);
-    let title: String = fit(title, STAGE - 1);
-    let pad = " ".repeat(STAGE.saturating_sub(title.width() + 1));
+    let stage = if width >= WIDE { STAGE_WIDE } else { STAGE };
+    let title: String = fit(title, stage - 2);
+    let pad = " ".repeat(stage.saturating_sub(title.width() + 1));
     let style = if chosen { SELECTED } else { ratatui::style::Style::new() };
     let mut spans =
         vec![Span::raw(if chosen { "▸" } else { " " }), Span::styled(title, style), Span::raw(pad)];
-    let cells = width.saturating_sub(STAGE + TOTAL).max(1);
+    let cells = width.saturating_sub(stage + TOTAL).max(1);
     let mut drawn = 0;
     let mut upto = 0;
     let mut segment = |bytes: u64, letter: char, style, spans: &mut Vec<Span<'static>>| {

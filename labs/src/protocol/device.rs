@@ -55,7 +55,7 @@ impl<'de> Deserialize<'de> for DeviceChoice {
 /// What runs the lab. Every field that could not be read is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
-    /// [`PROTOCOL_VERSION`] of the worker.
+    /// [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION) of the worker.
     pub protocol: u32,
     /// Version of the worker.
     pub worker: String,

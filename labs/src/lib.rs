@@ -4,6 +4,7 @@
 
 pub mod attention;
 pub mod clock;
+mod dtype;
 pub mod formulas;
 pub mod kv_cache;
 pub mod memory_ledger;
@@ -13,4 +14,5 @@ pub mod spec;
 #[cfg(feature = "torch")]
 pub mod torch;
 
+pub use dtype::Dtype;
 pub use spec::{LABS, LabSpec, find_lab};

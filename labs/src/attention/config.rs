@@ -1,38 +1,9 @@
 //! Parameters of a run, checked and typed.
 
+use crate::dtype::Dtype;
 use crate::formulas::attention::Shape;
 use crate::protocol::Failure;
 use crate::spec::{Params, param_text, param_u64};
-
-/// Element type of the inputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dtype {
-    /// bfloat16, 2 bytes.
-    Bf16,
-    /// IEEE half, 2 bytes.
-    Fp16,
-    /// IEEE single, 4 bytes.
-    Fp32,
-}
-
-impl Dtype {
-    /// Bytes per element.
-    pub fn bytes(self) -> f64 {
-        match self {
-            Self::Bf16 | Self::Fp16 => 2.0,
-            Self::Fp32 => 4.0,
-        }
-    }
-
-    /// The word of the parameter.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bf16 => "bf16",
-            Self::Fp16 => "fp16",
-            Self::Fp32 => "fp32",
-        }
-    }
-}
 
 /// What a run does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

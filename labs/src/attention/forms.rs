@@ -22,7 +22,7 @@ pub(super) fn naive_score_copies(kind: DeviceKind) -> f64 {
 
 /// Bytes that a run without gradients is given and takes beyond that at most, by a fused kernel; or with them.
 fn fused_needed_bytes(config: &Config, n: u64) -> f64 {
-    let (shape, bytes) = (config.at(n), config.dtype.bytes());
+    let (shape, bytes) = (config.at(n), config.dtype.bytes() as f64);
     match config.mode {
         Mode::Forward => {
             forward_input_bytes(shape, bytes, false) + fused_forward_extra_bound_bytes(shape, bytes)
@@ -35,7 +35,7 @@ fn fused_needed_bytes(config: &Config, n: u64) -> f64 {
 pub(super) fn need(params: &Params, _: DeviceKind) -> Option<Need> {
     let config = Config::new(params).ok().filter(|config| config.mode != Mode::Steps)?;
     let n = *config.lengths.first()?;
-    let (b, h, d, bytes) = (config.shape.b, config.shape.h, config.shape.d, config.dtype.bytes());
+    let (b, h, d, bytes) = (config.shape.b, config.shape.h, config.shape.d, config.dtype.bytes() as f64);
     let formula = match config.mode {
         Mode::Forward => format!("(4·{bytes} + 4)·{b}·{h}·{n}·{d} + 12·{b}·{h}·{n} B"),
         Mode::Both | Mode::Steps => format!("(8·{bytes} + 12)·{b}·{h}·{n}·{d} + 12·{b}·{h}·{n} B"),
@@ -63,7 +63,7 @@ pub(super) fn closed_forms(params: &Params, kind: DeviceKind) -> BTreeMap<String
 }
 
 fn peak(config: &Config, kind: DeviceKind) -> ClosedForm {
-    let (shape, bytes) = (config.at(config.compare_n), config.dtype.bytes());
+    let (shape, bytes) = (config.at(config.compare_n), config.dtype.bytes() as f64);
     let (b, h, n, d, copies) = (shape.b, shape.h, shape.n, shape.d, naive_score_copies(kind));
     ClosedForm {
         value: Quantity::some(mib(naive_peak_extra_bytes_with(copies, shape, bytes)), "MiB"),
@@ -72,7 +72,7 @@ fn peak(config: &Config, kind: DeviceKind) -> ClosedForm {
 }
 
 fn forward_peak(config: &Config) -> ClosedForm {
-    let (shape, bytes, causal) = (config.at(config.compare_n), config.dtype.bytes(), config.causal);
+    let (shape, bytes, causal) = (config.at(config.compare_n), config.dtype.bytes() as f64, config.causal);
     let (b, h, n, d, copies) = (shape.b, shape.h, shape.n, shape.d, naive_forward_score_copies(causal));
     ClosedForm {
         value: Quantity::some(mib(naive_forward_peak_extra_bytes(shape, bytes, causal)), "MiB"),

@@ -15,7 +15,7 @@ mod run;
 #[cfg(feature = "torch")]
 pub use run::run;
 
-pub use config::{Config, Dtype, Mode};
+pub use config::{Config, Mode};
 
 /// The lab's specification.
 pub(crate) fn spec() -> LabSpec {

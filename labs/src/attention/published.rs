@@ -3,7 +3,8 @@
 //! The charts of the FlashAttention repository print a number on every bar: 16k tokens in all, heads · head dimension
 //! = 2048, FLOP counted as in [`crate::formulas::attention::forward_flop`].
 
-use super::{Config, Dtype, Mode};
+use super::{Config, Mode};
+use crate::dtype::Dtype;
 use crate::spec::{Params, Reference};
 
 /// Lengths of the charts.

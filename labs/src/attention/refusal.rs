@@ -1,6 +1,7 @@
 //! Parameters that cannot go together.
 
-use super::{Config, Dtype, Mode};
+use super::{Config, Mode};
+use crate::dtype::Dtype;
 use crate::protocol::{DeviceKind, Failure};
 use crate::spec::Params;
 

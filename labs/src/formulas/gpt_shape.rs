@@ -1,5 +1,8 @@
 //! GPT-2's shape without biases, as nanoGPT trains it: learned positions, tied head, LayerNorm with a gain only.
 
+use super::params::Gpt2;
+use super::{flops, serving};
+
 /// Shape of a GPT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GptShape {
@@ -16,12 +19,22 @@ pub struct GptShape {
 }
 
 impl GptShape {
+    /// The same shape as the calculators have it; nanoGPT's has no biases.
+    fn gpt2(self) -> Gpt2 {
+        Gpt2 {
+            layers: self.layers as f64,
+            hidden: self.hidden as f64,
+            vocab: self.vocabulary as f64,
+            context: self.positions as f64,
+            bias: false,
+        }
+    }
+
     /// Parameters: `V·h + T·h + L·(12h² + 2h) + h`.
     ///
     /// Source: counted from nanoGPT `model.py` with `bias=False`; 124M is 124 373 760 with `V` = 50 304.
     pub fn parameters(self) -> u64 {
-        let Self { layers, hidden, positions, vocabulary, .. } = self;
-        (vocabulary + positions) * hidden + layers * (12 * hidden * hidden + 2 * hidden) + hidden
+        self.gpt2().total() as u64
     }
 
     /// Parameters that are factors of matrix products: `L·12h² + V·h`. Autocast casts these and no others.
@@ -44,13 +57,13 @@ impl GptShape {
     ///
     /// Source: nanoGPT `estimate_mfu`, after arXiv 2204.02311, appendix B.
     pub fn training_flop_per_token(self, context: u64) -> u64 {
-        let multiplied = self.parameters() - self.positions * self.hidden;
-        6 * multiplied + 12 * self.layers * self.hidden * context
+        let (layers, width) = (self.layers as f64, self.hidden as f64);
+        flops::per_token(self.gpt2().without_positions(), layers, width, context as f64, false) as u64
     }
 
     /// Loss of the untrained model in nat: `ln V`, all tokens equally likely.
     pub fn uniform_loss_nat(self) -> f64 {
-        (self.vocabulary as f64).ln()
+        serving::untrained_loss(self.vocabulary as f64)
     }
 
     /// What initial logits that are not all equal add to [`Self::uniform_loss_nat`], in nat: `h·σ²/2`. The last

@@ -1,13 +1,15 @@
 //! The KV cache: bytes per token, what growing it copies, pages, how many sequences fit, and the floor of a decode step.
 //!
-//! Symbols: `L` layers, `n_kv` heads of keys and values, `d` head dimension, `bytes` per element, `KV` bytes per token.
+//! Whole bytes, as a lab counts them; what a calculator asks too comes from [`super::kv`]. Symbols: `L` layers, `n_kv` heads of keys and values, `d` head dimension, `bytes` per element, `KV` bytes per token.
+
+use super::kv;
 
 /// Bytes per token of a cache of keys and values: `2·L·n_kv·d·bytes` (2 = K and V), for multi-head (`n_kv` = heads),
 /// grouped-query and multi-query (`n_kv` = 1) attention alike.
 ///
 /// Source: github.com/stas00/ml-engineering, inference/README.md (Llama-3-8B in 16 bit: 0.131 MB a token).
 pub fn heads_bytes_per_token(layers: u64, kv_heads: u64, head_dim: u64, bytes: u64) -> u64 {
-    2 * layers * kv_heads * head_dim * bytes
+    kv::bytes_per_token(layers as f64, kv_heads as f64, head_dim as f64, bytes as f64) as u64
 }
 
 /// Bytes per token of a latent cache (MLA): `L·(latent + rope)·bytes`; one vector serves keys and values of every
@@ -15,14 +17,14 @@ pub fn heads_bytes_per_token(layers: u64, kv_heads: u64, head_dim: u64, bytes: u
 ///
 /// Source: arXiv 2505.09343, table 1 (DeepSeek-V3: 70.272 KB).
 pub fn latent_bytes_per_token(layers: u64, latent: u64, rope: u64, bytes: u64) -> u64 {
-    layers * (latent + rope) * bytes
+    kv::mla_bytes_per_token(layers as f64, latent as f64, rope as f64, bytes as f64) as u64
 }
 
 /// Bytes that `cat` writes while a cache grows from `from` to `to` tokens one by one: each step writes the whole cache
 /// anew, `KV·Σ t = KV·(to·(to+1) − from·(from+1))/2`.
 pub fn cat_copied_bytes(per_token: u64, from: u64, to: u64) -> f64 {
-    let triangle = |n: u64| n as f64 * (n as f64 + 1.0) / 2.0;
-    per_token as f64 * (triangle(to) - triangle(from))
+    let from_nothing = |to: u64| kv::cat_copied_bytes(per_token as f64, to as f64);
+    from_nothing(to) - from_nothing(from)
 }
 
 /// Pages of `page` tokens that hold `tokens`: `⌈tokens / page⌉`.

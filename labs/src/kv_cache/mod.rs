@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::dtype::Dtype;
 use crate::formulas::kv_cache::{cat_copied_bytes, sequences_paged};
 use crate::formulas::mib;
 use crate::protocol::{DeviceKind, Failure, Quantity};
@@ -25,36 +26,6 @@ pub(crate) fn spec() -> LabSpec {
         ..LabCode::default()
     };
     embedded(include_str!("lab.toml"), include_str!("guide.en.md"), include_str!("guide.zh.md"), code)
-}
-
-/// Element type of weights and cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dtype {
-    /// bfloat16, 2 bytes.
-    Bf16,
-    /// IEEE half, 2 bytes.
-    Fp16,
-    /// IEEE single, 4 bytes.
-    Fp32,
-}
-
-impl Dtype {
-    /// Bytes per element.
-    pub fn bytes(self) -> u64 {
-        match self {
-            Self::Bf16 | Self::Fp16 => 2,
-            Self::Fp32 => 4,
-        }
-    }
-
-    /// The word in `lab.toml`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bf16 => "bf16",
-            Self::Fp16 => "fp16",
-            Self::Fp32 => "fp32",
-        }
-    }
 }
 
 /// One of the lab's experiments.

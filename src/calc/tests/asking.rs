@@ -236,3 +236,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_labs_know_the_same_peaks_as_the_table() {
+    use infralab_labs::formulas::gpt_shape::dense_bf16_peak_tflops;
+    for (marketing, row) in [
+        ("NVIDIA H200", "H200-SXM"),
+        ("NVIDIA H100 80GB HBM3", "H100-SXM"),
+        ("NVIDIA A100-SXM4-80GB", "A100-80GB-SXM"),
+    ] {
+        let gpu = GPUS.iter().find(|g| g.name == row).unwrap_or_else(|| panic!("{row} is not in the table"));
+        assert_eq!(
+            dense_bf16_peak_tflops(marketing).map(|p| p * 1e12),
+            gpu.peaks.get("bf16").copied(),
+            "{row}"
+        );
+    }
+}

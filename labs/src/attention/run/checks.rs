@@ -2,24 +2,23 @@
 
 use tch::{Device, Kind, Tensor};
 
-use super::{Config, Dtype, Inputs, Mode, Series, small_shape};
+use super::{Config, Inputs, Mode, Series, small_shape};
+use crate::dtype::Dtype;
 use crate::protocol::{Check, Event, Text};
 use crate::torch::sdpa::Only;
 use crate::torch::{Context, Error};
 
 const NAMES: [&str; 4] = ["forward", "dq", "dk", "dv"];
 
-impl Dtype {
-    /// Bound on the largest error, relative to the largest value of the reference. Scores, weights and their
-    /// gradients are each rounded to the element type on the way, so a few units in the last place add up. The bounds
-    /// are about twice the worst seen for naive and flash on the CPU over head dimensions 8 to 256, lengths 16 to 256,
-    /// with and without mask: 0.017, 0.0025 and 0.000003.
-    fn tolerance(self) -> f64 {
-        match self {
-            Self::Bf16 => 3e-2,
-            Self::Fp16 => 5e-3,
-            Self::Fp32 => 1e-5,
-        }
+/// Bound on the largest error, relative to the largest value of the reference. Scores, weights and their
+/// gradients are each rounded to the element type on the way, so a few units in the last place add up. The bounds
+/// are about twice the worst seen for naive and flash on the CPU over head dimensions 8 to 256, lengths 16 to 256,
+/// with and without mask: 0.017, 0.0025 and 0.000003.
+fn tolerance(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::Bf16 => 3e-2,
+        Dtype::Fp16 => 5e-3,
+        Dtype::Fp32 => 1e-5,
     }
 }
 
@@ -47,7 +46,7 @@ pub(super) fn run(ctx: &Context, config: &Config, series: &[Series], steps: u32)
         };
         let measured = results(&on_device, one, config)?;
         for ((name, got), want) in NAMES.iter().zip(&measured).zip(&reference) {
-            let tolerance = config.dtype.tolerance();
+            let tolerance = tolerance(config.dtype);
             let (error, scale) = (largest(&got.f_sub(want)?)?, largest(want)?);
             ctx.emit(&Event::Check(Check {
                 name: format!("{}.{name}", one.name()),

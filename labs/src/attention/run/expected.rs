@@ -34,7 +34,7 @@ pub(super) fn emit(ctx: &Context, config: &Config, series: Series, n: u64) {
 }
 
 fn forward(config: &Config, series: Series, n: u64) -> (f64, String) {
-    let (shape, bytes, causal) = (config.at(n), config.dtype.bytes(), config.causal);
+    let (shape, bytes, causal) = (config.at(n), config.dtype.bytes() as f64, config.causal);
     if series == Series::Naive {
         let copies = naive_forward_score_copies(causal);
         let formula = format!("max({copies}·b·h·n²·{bytes}, 2·b·h·n²·{bytes} + b·h·n·d·{bytes}) B");
@@ -47,7 +47,7 @@ fn forward(config: &Config, series: Series, n: u64) -> (f64, String) {
 }
 
 fn forward_backward(ctx: &Context, config: &Config, series: Series, n: u64) -> (f64, String) {
-    let (shape, bytes) = (config.at(n), config.dtype.bytes());
+    let (shape, bytes) = (config.at(n), config.dtype.bytes() as f64);
     if series == Series::Naive {
         let copies = score_copies(ctx);
         let formula = format!("{copies}·b·h·n²·{bytes} + 2·b·h·n·d·{bytes} B");
@@ -58,7 +58,7 @@ fn forward_backward(ctx: &Context, config: &Config, series: Series, n: u64) -> (
 
 /// Bytes that a point needs in all, inputs included; for `scaled_dot_product_attention` a bound.
 pub(super) fn needed_bytes(ctx: &Context, config: &Config, series: Series, n: u64) -> f64 {
-    let (shape, bytes) = (config.at(n), config.dtype.bytes());
+    let (shape, bytes) = (config.at(n), config.dtype.bytes() as f64);
     let mask = series == Series::Naive && config.causal;
     if config.mode == Mode::Forward {
         let extra = match series {

@@ -8,11 +8,9 @@ mod steps;
 mod summary;
 mod sweep;
 
-use tch::Kind;
-
 use self::inputs::Inputs;
 use self::sweep::Sweep;
-use super::{Config, Dtype, Mode};
+use super::{Config, Mode};
 use crate::formulas::attention::Shape;
 use crate::spec::Params;
 use crate::torch::sdpa::{Backend, Only};
@@ -32,16 +30,6 @@ impl Series {
         match self {
             Self::Naive => "naive",
             Self::Sdpa(backend) => backend.name(),
-        }
-    }
-}
-
-impl Dtype {
-    fn kind(self) -> Kind {
-        match self {
-            Self::Bf16 => Kind::BFloat16,
-            Self::Fp16 => Kind::Half,
-            Self::Fp32 => Kind::Float,
         }
     }
 }

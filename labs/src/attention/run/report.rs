@@ -70,7 +70,7 @@ pub(super) fn wall(ctx: &Context, series: Series, n: u64, needed: f64, budget: u
 pub(super) fn naive(ctx: &Context, config: &Config, results: &Results) {
     let Some(last) = results.points.iter().rfind(|p| p.series == Series::Naive) else { return };
     let (n, extra) = (last.n, last.judged().peak_extra_bytes);
-    let (shape, bytes) = (config.at(n), config.dtype.bytes());
+    let (shape, bytes) = (config.at(n), config.dtype.bytes() as f64);
     let copies = match config.mode {
         Mode::Forward => extra / score_copy_bytes(shape, bytes),
         Mode::Both | Mode::Steps => score_copies_in(shape, bytes, extra),

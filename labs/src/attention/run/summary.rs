@@ -115,7 +115,7 @@ fn residual(ctx: &Context, config: &Config) {
     if config.mode != Mode::Both || ctx.hello().device.kind != DeviceKind::Cuda {
         return;
     }
-    let rounding = naive_block_rounding_bytes(config.at(config.compare_n), config.dtype.bytes());
+    let rounding = naive_block_rounding_bytes(config.at(config.compare_n), config.dtype.bytes() as f64);
     if rounding > 0.0 {
         ctx.emit(&Event::Residual(ResidualPart {
             of: "naive_peak_extra_mib".into(),

@@ -3,7 +3,7 @@
 use tch::Tensor;
 
 use super::cache::tokens_size;
-use super::{kind_of, report};
+use super::report;
 use crate::formulas::kv_cache::{pages, sequences_contiguous, sequences_paged};
 use crate::kv_cache::Config;
 use crate::protocol::{Expected, Quantity, Text, WallCause};
@@ -68,7 +68,7 @@ fn contiguous(ctx: &Context, config: &Config, budget: u64) -> Result<u64, Error>
         if (held.len() as u64 + 1) * one > budget {
             break WallCause::Budget;
         }
-        match Tensor::f_empty(&size, (kind_of(config.dtype), ctx.device())).map_err(Error::from) {
+        match Tensor::f_empty(&size, (config.dtype.kind(), ctx.device())).map_err(Error::from) {
             Ok(reservation) => held.push(reservation),
             Err(Error::OutOfMemory(_)) => break WallCause::OutOfMemory,
             Err(other) => return Err(other),
@@ -84,7 +84,7 @@ fn contiguous(ctx: &Context, config: &Config, budget: u64) -> Result<u64, Error>
 
 /// Takes the budget as a pool of pages, one tensor a layer as engines do, and hands out pages until too few are left.
 fn from_pool(ctx: &Context, config: &Config, budget: u64, page: u64) -> Result<Option<u64>, Error> {
-    let options = (kind_of(config.dtype), ctx.device());
+    let options = (config.dtype.kind(), ctx.device());
     let in_pool = budget / (config.bytes_per_token() * page);
     let size = tokens_size(config.shape, config.shape.attention, in_pool, page);
     let layer = || Tensor::f_empty(&size[1..], options).map_err(Error::from);

@@ -6,8 +6,9 @@ use super::cache::{Policy, Room};
 use super::decode::{Decoder, Way};
 use super::latency::plan_free;
 use super::model::{Model, Projections, norm, product};
-use super::{kind_of, named};
-use crate::kv_cache::{Attention, Config, Dtype, Latent, ModelShape};
+use super::named;
+use crate::dtype::Dtype;
+use crate::kv_cache::{Attention, Config, Latent, ModelShape};
 use crate::protocol::{Check, Event, Failure};
 use crate::torch::sdpa::{Backend, Only};
 use crate::torch::{Context, Error};
@@ -21,15 +22,13 @@ const PAGE: i64 = 8;
 /// out, shows.
 const SPREAD: f64 = 0.1;
 
-impl Dtype {
-    /// Bound on the largest error of the logits, relative to the largest logit: about three times the worst seen for
-    /// every kind of attention and head dimensions 8 to 128.
-    fn tolerance(self) -> f64 {
-        match self {
-            Self::Bf16 => 5e-2,
-            Self::Fp16 => 1e-2,
-            Self::Fp32 => 1e-4,
-        }
+/// Bound on the largest error of the logits, relative to the largest logit: about three times the worst seen for
+/// every kind of attention and head dimensions 8 to 128.
+fn tolerance(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::Bf16 => 5e-2,
+        Dtype::Fp16 => 1e-2,
+        Dtype::Fp32 => 1e-4,
     }
 }
 
@@ -49,7 +48,7 @@ fn small_shape(shape: ModelShape) -> ModelShape {
 /// does not compute with ends it, in words.
 pub(super) fn run(ctx: &Context, config: &Config) -> Result<(), Error> {
     let _phase = ctx.phase("check");
-    let kind = kind_of(config.dtype);
+    let kind = config.dtype.kind();
     let model = Model::random(small_shape(config.shape), SPREAD, Kind::Float, Device::Cpu)?;
     // Rounded to the element type before anybody computes, so that the reference sees the same numbers.
     let rounded = model.to(kind, Device::Cpu)?;
@@ -75,7 +74,7 @@ pub(super) fn run(ctx: &Context, config: &Config) -> Result<(), Error> {
             Err(other) => return Err(other),
         };
         let (error, scale) = (largest(&got.f_sub(&want)?)?, largest(&want)?);
-        let tolerance = config.dtype.tolerance();
+        let tolerance = tolerance(config.dtype);
         ctx.emit(&Event::Check(Check {
             name: format!("{name}.logits"),
             reference: format!("float64 on the CPU without a cache, {TOKENS} tokens"),
@@ -95,7 +94,7 @@ fn ways(config: &Config, device: Device) -> Vec<(String, Way, bool)> {
     let mut ways: Vec<_> = exact.map(|p| (p.name().to_owned(), Way::Exact(p), false)).into();
     ways.push(("fixed-capacity".into(), Way::Masked, false));
     if device.is_cuda() {
-        let way = Way::recordable(config.shape.attention, kind_of(config.dtype), device);
+        let way = Way::recordable(config.shape.attention, config.dtype.kind(), device);
         ways.push(("graph".into(), way, true));
     }
     ways

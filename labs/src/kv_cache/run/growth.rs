@@ -3,7 +3,7 @@
 use tch::{Kind, Tensor};
 
 use super::cache::{Policy, tensor_bytes, tokens_size};
-use super::{kind_of, report};
+use super::report;
 use crate::clock::mono_ns;
 use crate::formulas::kv_cache::{cat_copied_bytes, paged_bytes};
 use crate::formulas::mib;
@@ -76,7 +76,7 @@ fn grow(
     recipe: &str,
     grown: &mut Grown,
 ) -> Result<(), Error> {
-    let (device, kind) = (ctx.device(), kind_of(config.dtype));
+    let (device, kind) = (ctx.device(), config.dtype.kind());
     let size = |tokens| tokens_size(config.shape, config.shape.attention, config.batch, tokens);
     // What every step brings: one token of all layers.
     let token = Tensor::f_zeros(size(1), (kind, device))?;

@@ -7,7 +7,7 @@ use super::cache::Policy;
 use super::decode::{Decoder, Way};
 use super::floor::{self, Floor, MatrixInputs};
 use super::model::Model;
-use super::{kind_of, named, report};
+use super::{named, report};
 use crate::kv_cache::{Attention, Config};
 use crate::protocol::{Expected, Quantity, Text, WallCause};
 use crate::torch::sdpa::{Backend, Only};
@@ -37,7 +37,7 @@ pub(super) fn plan_free(config: &Config, ctx: &Context) -> Result<Option<Backend
     if !ctx.device().is_cuda() {
         return Ok(None);
     }
-    let small = Tensor::f_zeros([1, 1, 16, head_dim as i64], (kind_of(config.dtype), ctx.device()))?;
+    let small = Tensor::f_zeros([1, 1, 16, head_dim as i64], (config.dtype.kind(), ctx.device()))?;
     for backend in [Backend::Flash, Backend::Efficient, Backend::Math] {
         if Only::new(backend)?.runs(&small, &small, &small, false).is_ok() {
             return Ok(Some(backend));
@@ -110,7 +110,7 @@ fn graph(
 ) -> Result<Result<f64, String>, Error> {
     ctx.go_on()?;
     let _phase = ctx.phase("decode.graph");
-    let way = Way::recordable(config.shape.attention, kind_of(config.dtype), ctx.device());
+    let way = Way::recordable(config.shape.attention, config.dtype.kind(), ctx.device());
     // Under a bias the default choice may be a kernel that plans; this one does not.
     let _only = (way == Way::Masked).then(|| Only::new(Backend::Efficient)).transpose()?;
     let recorded = || -> Result<Decoder<'_>, Error> {
@@ -174,7 +174,7 @@ fn alone(
     let repeats = Repeats { warm_ups: 2, timed: config.repeats.max(5) };
     let inputs = MatrixInputs::new(model, config.batch)?;
     latency.matrices = Some(floor::timed(ctx, repeats, recorded, || inputs.multiply())?);
-    let options = (kind_of(config.dtype), ctx.device());
+    let options = (config.dtype.kind(), ctx.device());
     let row = row_shape(config.shape.attention);
     let width = row.last().copied().unwrap_or(1);
     let q = Tensor::f_randn([config.batch as i64, config.shape.attention.heads() as i64, width], options)?;

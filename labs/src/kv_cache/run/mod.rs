@@ -12,15 +12,13 @@ mod model;
 mod plan_trap;
 mod report;
 
-use tch::Kind;
-
 use self::admission::Admitted;
 use self::floor::Floor;
 use self::growth::Grown;
 use self::latency::Latency;
 use self::model::{Model, SPREAD};
 use self::plan_trap::Trap;
-use super::{Config, Dtype, Experiment};
+use super::{Config, Experiment};
 use crate::protocol::Text;
 use crate::spec::Params;
 use crate::torch::memory::empty_cache;
@@ -98,17 +96,9 @@ fn experiments(ctx: &Context, config: &Config, results: &mut Results) -> Result<
 fn weights<'a>(ctx: &Context, config: &Config, model: &'a mut Option<Model>) -> Result<&'a Model, Error> {
     if model.is_none() {
         let _phase = ctx.phase("weights");
-        *model = Some(Model::random(config.shape, SPREAD, kind_of(config.dtype), ctx.device())?);
+        *model = Some(Model::random(config.shape, SPREAD, config.dtype.kind(), ctx.device())?);
     }
     Ok(model.as_ref().expect("made above"))
-}
-
-fn kind_of(dtype: Dtype) -> Kind {
-    match dtype {
-        Dtype::Bf16 => Kind::BFloat16,
-        Dtype::Fp16 => Kind::Half,
-        Dtype::Fp32 => Kind::Float,
-    }
 }
 
 /// A way of decoding that does not run here, and LibTorch's reason.

@@ -3,7 +3,8 @@
 use super::cache::Policy;
 use super::decode::{Decoder, Way};
 use super::model::Model;
-use crate::kv_cache::{Attention, Config, Dtype};
+use crate::dtype::Dtype;
+use crate::kv_cache::{Attention, Config};
 use crate::protocol::{Quantity, Text};
 use crate::torch::sdpa::{Backend, Only};
 use crate::torch::timing::Repeats;

@@ -203,7 +203,11 @@ fn judged(
         interval_held: prediction.zip(measured).and_then(|(p, m)| p.held(m)),
         side_held: side.zip(both).map(|(side, (m, c))| side == Side::of(m, c)),
         residual,
-        unexplained: residual.map(|r| r - parts.iter().map(|p| p.value).sum::<f64>()),
+        unexplained: residual.map(|r| {
+            let rest = r - parts.iter().map(|p| p.value).sum::<f64>();
+            // What is left of sums that cancel is the arithmetic's, not the device's.
+            if rest.abs() <= 1e-9 * measured.unwrap_or_default().abs() { 0.0 } else { rest }
+        }),
         residual_parts: parts,
     }
 }

@@ -106,7 +106,15 @@ pub(in crate::tui) fn draw(
                 }
                 ctx.draw(&Points { coords: points, color });
             }
-            for (end, label) in end_labels(&measured, (y1 - y0) / f64::from(plot.height.max(1))) {
+            for (i, points) in published.iter().enumerate() {
+                if let Some(last) = points.iter().rfind(|p| (x0..=x1).contains(&p.0)) {
+                    let number = Line::styled(format!("({})", i + 1), theme.style(Role::Dim));
+                    ctx.print(last.0 + (x1 - x0) * 0.01, last.1, number);
+                }
+            }
+            for (end, label) in
+                end_labels(&measured, (y1 - y0) / f64::from(plot.height.saturating_sub(1).max(1)))
+            {
                 ctx.print(end.0 + (x1 - x0) * 0.01, end.1, Line::styled(label.to_owned(), style_of(label)));
             }
         });
@@ -140,9 +148,13 @@ fn legend(core: &Core, curves: &Curves, references: &[Reference]) -> Vec<Line<'s
     lines.extend(
         formulas.iter().map(|(formula, names)| Line::raw(format!("{}: {formula}", names.join(", ")))),
     );
-    for reference in references {
-        let dots = lang.pick("dots, published", "点：公开数据");
-        lines.push(Line::raw(format!("{dots}: {} ({})", reference.name, reference.source)));
+    if !references.is_empty() {
+        let names = references.iter().enumerate().map(|(i, r)| format!("({}) {}", i + 1, r.name));
+        let names = names.collect::<Vec<_>>().join(", ");
+        lines.push(Line::raw(lang.pick(
+            format!("dots: published {names}; sources in the table"),
+            format!("点：公开数据 {names}；出处见表"),
+        )));
     }
     lines
 }

@@ -2,23 +2,26 @@
 
 mod ledger;
 mod reconcile;
+mod status;
 mod views;
 mod walk;
 
 use std::collections::BTreeSet;
 
 use infralab_labs::LabSpec;
+use infralab_labs::spec::Reference;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
+use self::status::status_line;
 use self::views::{log_lines, prediction_lines, table_lines};
 use super::reader::Reader;
 
 use super::{Nav, Outcome, Screen};
 use crate::lab::replay::Player;
-use crate::lab::session::{Curves, Status};
+use crate::lab::session::Curves;
 use crate::lab::{LabEvent, LabSession, Predictions};
 use crate::tui::app::Core;
 use crate::tui::msg::{Action, Effect};
@@ -268,11 +271,7 @@ impl Run {
                 let Some(spec) = lab.charts.get(self.chart) else { return };
                 let none = Curves::default();
                 let curves = session.charts.get(&spec.metric).unwrap_or(&none);
-                let request = session.header.as_ref().map(|h| &h.request);
-                let params = request.map(|r| lab.completed(r.size, &r.params)).unwrap_or_default();
-                let mut references = lab.references(&params);
-                references.retain(|r| r.metric == spec.metric);
-                plot::draw(frame, area, core, spec, curves, &references);
+                plot::draw(frame, area, core, spec, curves, &references(lab, session, self.chart));
             }
             View::Reconcile => {
                 let text = Paragraph::new(reconcile::lines(session, core)).wrap(Wrap { trim: false });
@@ -286,7 +285,8 @@ impl Run {
                 frame.render_widget(text.scroll((self.scroll, 0)), area);
             }
             View::Table => {
-                let lines = table_lines(lab, session, self.chart, core);
+                let lines =
+                    table_lines(lab, session, self.chart, &references(lab, session, self.chart), core);
                 frame.render_widget(Paragraph::new(lines).scroll((self.scroll, 0)), area);
             }
             View::Log => {
@@ -357,42 +357,14 @@ fn replay_of(core: &Core) -> Outcome {
     }
 }
 
-fn lab_of(session: &LabSession) -> Option<&'static LabSpec> {
-    infralab_labs::find_lab(&session.header.as_ref()?.request.lab)
+/// Published curves of a chart, for the parameters of the run.
+fn references(lab: &LabSpec, session: &LabSession, chart: usize) -> Vec<Reference> {
+    let request = session.header.as_ref().map(|h| &h.request);
+    let params = request.map(|r| lab.completed(r.size, &r.params)).unwrap_or_default();
+    let metric = lab.charts.get(chart).map(|c| &c.metric);
+    lab.references(&params).into_iter().filter(|r| Some(&r.metric) == metric).collect()
 }
 
-fn status_line(session: &LabSession, core: &Core) -> Line<'static> {
-    let (lang, theme) = (core.lang, core.theme);
-    let (glyph, word, role) = match &session.status {
-        Status::Starting => ("…", lang.pick("starting the worker", "正在启动实验进程").to_owned(), Role::Dim),
-        Status::Running => ("●", lang.pick("running", "运行中").to_owned(), Role::Warn),
-        Status::Completed => ("✓", lang.pick("completed", "已完成").to_owned(), Role::Good),
-        Status::CutOff => ("…", lang.pick("cut off", "中断").to_owned(), Role::Dim),
-        Status::Stopped => ("■", lang.pick("stopped", "已停止").to_owned(), Role::Warn),
-        Status::Failed(failure) => {
-            ("!", format!("{}: {}; {}", failure.what, failure.why, failure.next), Role::Bad)
-        }
-    };
-    let mut spans = vec![Span::styled(format!(" {glyph} {word}"), theme.style(role))];
-    spans.push(Span::raw(format!("  {}", units::seconds(session.elapsed_ns()))));
-    if let (Status::Running, Some((done, total, label))) = (&session.status, &session.progress) {
-        const CELLS: u32 = 12;
-        let filled = (CELLS * (*done).min(*total)).checked_div(*total).unwrap_or(0);
-        let bar = format!("{}{}", "█".repeat(filled as usize), "░".repeat((CELLS - filled) as usize));
-        spans.push(Span::raw(format!("  {bar} {done}/{total}  {}", lang.pick(&label.en, &label.zh))));
-    }
-    if session.header.as_ref().is_some_and(|h| h.predictions.is_empty()) {
-        spans.push(Span::styled(lang.pick("  without a prediction", "  没有预测"), theme.style(Role::Dim)));
-    }
-    if let Some(memory) = session.memory_return() {
-        let before = units::binary_bytes(memory.before_bytes as f64);
-        let after = units::binary_bytes(memory.after_bytes as f64);
-        let (glyph, role) = if memory.is_back() { ("✓", Role::Good) } else { ("!", Role::Warn) };
-        let text = lang.pick(
-            format!("  {glyph} GPU memory {before} before, {after} after"),
-            format!("  {glyph} 显存：运行前 {before}，结束后 {after}"),
-        );
-        spans.push(Span::styled(text, theme.style(role)));
-    }
-    Line::from(spans)
+fn lab_of(session: &LabSession) -> Option<&'static LabSpec> {
+    infralab_labs::find_lab(&session.header.as_ref()?.request.lab)
 }

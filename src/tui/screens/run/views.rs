@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use infralab_labs::LabSpec;
+use infralab_labs::spec::Reference;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
@@ -78,6 +79,7 @@ pub(super) fn table_lines(
     lab: &LabSpec,
     session: &LabSession,
     chart: usize,
+    references: &[Reference],
     core: &Core,
 ) -> Vec<Line<'static>> {
     let (lang, theme) = (core.lang, core.theme);
@@ -102,6 +104,12 @@ pub(super) fn table_lines(
             for (name, expected) in &curves.expected {
                 let values = expected.iter().map(|e| digits(e.value)).collect::<Vec<_>>().join("  ");
                 let text = format!("{} {name}: {values}", lang.pick("closed form", "闭式公式"));
+                lines.push(Line::styled(text, theme.style(Role::Dim)));
+            }
+            for (i, reference) in references.iter().enumerate() {
+                let published = lang.pick("published", "公开数据");
+                let (name, source) = (&reference.name, &reference.source);
+                let text = format!("({}) {published} {name}: {source}", i + 1);
                 lines.push(Line::styled(text, theme.style(Role::Dim)));
             }
             let windows: BTreeSet<&str> =

@@ -107,9 +107,11 @@ pub(in crate::tui) fn draw(
                 ctx.draw(&Points { coords: points, color });
             }
             for (i, points) in published.iter().enumerate() {
-                if let Some(last) = points.iter().rfind(|p| (x0..=x1).contains(&p.0)) {
+                // In the middle: the ends belong to the names of the measured curves.
+                let inside: Vec<_> = points.iter().filter(|p| (x0..=x1).contains(&p.0)).collect();
+                if let Some(middle) = inside.get(inside.len() / 2) {
                     let number = Line::styled(format!("({})", i + 1), theme.style(Role::Dim));
-                    ctx.print(last.0 + (x1 - x0) * 0.01, last.1, number);
+                    ctx.print(middle.0, middle.1, number);
                 }
             }
             for (end, label) in

@@ -29,6 +29,8 @@ pub struct Answer {
     pub value: Option<f64>,
     /// Base unit.
     pub unit: &'static str,
+    /// The formula that was used, in the inputs' names: the calculator's own, or a variant that the inputs chose.
+    pub symbolic: String,
     /// The formula with the numbers put in.
     pub formula: String,
     /// What it is made of, or what follows from it.
@@ -42,7 +44,8 @@ impl Answer {
     /// A value that the calculator's own formula gives.
     pub(super) fn of(value: f64, unit: &'static str) -> Self {
         let value = value.is_finite().then_some(value);
-        Self { value, unit, formula: String::new(), rows: Vec::new(), notes: Vec::new(), symbols: Vec::new() }
+        let (symbolic, formula) = (String::new(), String::new());
+        Self { value, unit, symbolic, formula, rows: Vec::new(), notes: Vec::new(), symbols: Vec::new() }
     }
 
     /// No value; the note says why.
@@ -87,8 +90,9 @@ impl Answer {
         });
         let mut symbols = std::mem::take(&mut self.symbols);
         symbols.extend(own);
-        let written = if self.formula.is_empty() { formula } else { &self.formula };
-        self.formula = substitute(written, &symbols);
+        self.symbolic =
+            if self.formula.is_empty() { formula.to_owned() } else { std::mem::take(&mut self.formula) };
+        self.formula = substitute(&self.symbolic, &symbols);
         for row in &mut self.rows {
             row.formula = substitute(&row.formula, &symbols);
         }

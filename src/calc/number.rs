@@ -188,6 +188,10 @@ fn prefix_of<'a>(suffix: &'a str, endings: &[&str]) -> Option<&'a str> {
 }
 
 fn bytes(suffix: &str) -> Suffix {
+    // `gb` is a lazy GB; `Gb` is how gigabit is written.
+    if suffix.ends_with('b') && suffix.starts_with(|c: char| c.is_ascii_uppercase()) {
+        return Suffix::Ambiguous("GB (byte) / Gbit (bit)");
+    }
     match prefix_of(suffix, &["B"]) {
         Some(prefix) => times(binary(prefix).or_else(|| decimal(prefix))),
         None if decimal(suffix).is_some() => Suffix::Ambiguous("GB (10⁹) / GiB (2³⁰)"),

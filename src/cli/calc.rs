@@ -61,12 +61,13 @@ fn ask(name: &str, args: &CalcArgs, lang: Lang) -> anyhow::Result<ExitCode> {
         }
     };
     let answer = calculator.answer(&resolved);
+    let code = ExitCode::from(u8::from(answer.value.is_none()));
     if args.json {
         out::json(&object(calculator, &resolved, &answer, lang))?;
     } else {
         out::line(&shown(calculator, &resolved, &answer, lang))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 fn names(calculator: &Calculator) -> String {
@@ -119,7 +120,7 @@ fn shown(calculator: &Calculator, resolved: &[Resolved], answer: &Answer, lang: 
         String::new(),
         format!("  {}", bold(&told(answer.value, answer.unit))),
         format!("  = {}", answer.formula),
-        format!("    {}", calculator.formula),
+        format!("    {}", answer.symbolic),
         String::new(),
         lang.pick("inputs", "输入").to_owned(),
     ];

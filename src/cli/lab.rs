@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use infralab_labs::clock::{mono_ns, unix_ms};
-use infralab_labs::protocol::{DeviceChoice, Event, RunRequest};
-use infralab_labs::spec::Size;
+use infralab_labs::protocol::{DeviceChoice, DeviceKind, Event, RunRequest};
+use infralab_labs::spec::{Params, Size};
 use infralab_labs::{LABS, LabSpec, find_lab};
 use serde_json::json;
 
@@ -16,7 +16,7 @@ use crate::engine::{self, Engine, EngineState};
 use crate::lab::history::{self, Writer};
 use crate::lab::preflight::{Fit, RunLock, disturbances};
 use crate::lab::session::Status;
-use crate::lab::{Header, LabEvent, LabSession, Predictions, Record, runner};
+use crate::lab::{Header, LabEvent, LabSession, Prediction, Predictions, Record, runner};
 use crate::lang::Lang;
 use crate::paths::{Paths, PathsError};
 use crate::telemetry::{Machine, Sampler, SamplerOptions, Snapshot, Telemetry};
@@ -111,6 +111,8 @@ pub(super) fn run(
 }
 
 fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Result<ExitCode> {
+    once_each("--set", &args.set)?;
+    once_each("--predict", &args.predict)?;
     let params = lab.params_for(args.size, &args.set)?;
     let request = RunRequest {
         lab: lab.id.clone(),
@@ -120,7 +122,7 @@ fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Re
         seed: args.seed,
         budget_bytes: None,
     };
-    let predictions = predictions(lab, &args.predict)?;
+    let predictions = predictions(lab, &request.params, &args.predict)?;
     let ready = match Engine::locate(paths) {
         EngineState::Ready(ready) => ready,
         missing @ (EngineState::Absent { .. } | EngineState::NoWorker { .. }) => {
@@ -188,20 +190,31 @@ fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Re
         session.apply(event);
     }
     let Some(record) = Record::of(&session) else { bail!("the run has no header") };
+    let recorded = writer.is_some();
     if let Some(writer) = writer {
         writer.finish(record.clone())?;
     }
     if printing {
         printer.finish(&session, &record)?;
     }
-    let done = matches!(session.status, Status::Completed | Status::Stopped);
-    Ok(ExitCode::from(u8::from(!done || session.checks.iter().any(|c| !c.passed))))
+    // A script must see when it did not get what it asked for: the whole run, checks that hold, a number, a record.
+    let whole = session.status == Status::Completed && recorded;
+    let wrong = session.checks.iter().any(|c| !c.passed);
+    let empty = session.checks.is_empty() && session.summary.values().all(|q| q.value.is_none());
+    Ok(ExitCode::from(u8::from(!whole || wrong || empty)))
+}
+
+fn once_each(option: &str, pairs: &[(String, String)]) -> anyhow::Result<()> {
+    for (i, (name, _)) in pairs.iter().enumerate() {
+        anyhow::ensure!(!pairs[..i].iter().any(|(n, _)| n == name), "{option} {name} is given twice");
+    }
+    Ok(())
 }
 
 /// A driver that stops answering must not keep an ended run open.
 const LAST_READINGS: Duration = Duration::from_secs(3);
 
-fn predictions(lab: &LabSpec, given: &[(String, String)]) -> anyhow::Result<Predictions> {
+fn predictions(lab: &LabSpec, params: &Params, given: &[(String, String)]) -> anyhow::Result<Predictions> {
     given
         .iter()
         .map(|(name, value)| {
@@ -209,7 +222,13 @@ fn predictions(lab: &LabSpec, given: &[(String, String)]) -> anyhow::Result<Pred
                 let names = lab.predictions.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", ");
                 bail!("lab `{}` does not ask for `{name}`; it asks for {names}", lab.id);
             }
-            let prediction = value.parse().with_context(|| format!("prediction `{name}`"))?;
+            let prediction: Prediction = value.parse().with_context(|| format!("prediction `{name}`"))?;
+            // Some closed forms exist on one kind of device alone; on which this run will be is not asked here.
+            let kinds = [DeviceKind::Cpu, DeviceKind::Cuda];
+            let has_form = kinds.iter().any(|k| lab.closed_forms_on(*k, params).contains_key(name));
+            if prediction.side.is_some() && !has_form {
+                bail!("prediction `{name}` has no closed form before the run, so no side of it; leave the side out");
+            }
             Ok((name.clone(), prediction))
         })
         .collect()

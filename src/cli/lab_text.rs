@@ -164,7 +164,8 @@ pub(super) fn record_text(record: &Record, lang: Lang) -> String {
             cell(p.predicted),
             cell(p.closed_form),
             p.measured.map_or("N/A".to_owned(), digits),
-            p.unexplained.map_or("-".to_owned(), signed),
+            // Records of older versions have the residual alone.
+            p.unexplained.or(p.residual).map_or("-".to_owned(), signed),
         ];
         let _ = writeln!(text, "{}", columns(&cells));
         if let Some(judgement) = judgement(p, lang) {

@@ -20,6 +20,7 @@ mod search;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 
@@ -95,6 +96,9 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
         }
     };
+    // A file that may not grow any further (`ulimit -f`) is then an error of a write, which is told, and not a signal
+    // that ends the program in the middle of a run.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     match run(cli) {
         Ok(code) => code,
         Err(error) if out::is_broken_pipe(&error) => ExitCode::SUCCESS,

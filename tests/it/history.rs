@@ -6,7 +6,13 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 const TINY: &str = "20261201-020307-attention-tiny-9b08";
-const H200: &str = "20261201-015926-attention-full-48d7";
+/// Id of the attention run that ships.
+fn shipped() -> String {
+    let data = tempfile::tempdir().expect("dir");
+    let (_, out, _) = infralab(&["run", "list", "--lab", "attention", "--json"], data.path());
+    let run: Value = serde_json::from_str(out.lines().next().expect("one ships")).expect("object");
+    run["run"].as_str().expect("an id").to_owned()
+}
 
 fn infralab(args: &[&str], data: &Path) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_infralab"))
@@ -58,18 +64,19 @@ fn the_list_is_filtered_and_names_what_is_no_run() {
 #[test]
 fn a_comparison_tells_the_environment_first_and_is_one_object_in_json() {
     let data = data(&[(TINY, &fixture())]);
-    let (code, out, err) = infralab(&["run", "compare", H200, TINY], data.path());
+    let h200 = shipped();
+    let (code, out, err) = infralab(&["run", "compare", &h200, TINY], data.path());
     assert_eq!(code, 0, "{err}");
     let place = |words: &str| out.find(words).unwrap_or_else(|| panic!("{words} in {out}"));
     assert!(place("580.159.04") < place("head_dim") && place("head_dim") < place("fused_speedup"));
-    let (_, out, _) = infralab(&["run", "compare", H200, TINY, "--json"], data.path());
+    let (_, out, _) = infralab(&["run", "compare", &h200, TINY, "--json"], data.path());
     let object: Value = serde_json::from_str(&out).expect("one object");
     assert_eq!(object["environment_differences"][0]["name"], "device");
     assert_eq!(object["summary"][0]["values"][1]["unit"], "TFLOP/s");
-    let (_, out, _) = infralab(&["run", "compare", H200, TINY, "--md"], data.path());
+    let (_, out, _) = infralab(&["run", "compare", &h200, TINY, "--md"], data.path());
     assert!(out.starts_with("# attention · comparison\n"), "{out}");
-    assert_eq!(infralab(&["run", "compare", H200, "nope"], data.path()).0, 1);
-    assert_eq!(infralab(&["run", "compare", H200], data.path()).0, 2);
+    assert_eq!(infralab(&["run", "compare", &h200, "nope"], data.path()).0, 1);
+    assert_eq!(infralab(&["run", "compare", &shipped()], data.path()).0, 2);
 }
 
 #[test]

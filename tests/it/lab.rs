@@ -124,7 +124,7 @@ fn a_lab_is_predicted_run_and_found_in_the_history_on_the_screens() {
     terminal.wait_for("completed");
     terminal.wait_for("naive_growth");
     terminal.send("6");
-    terminal.wait_for("attention    tiny");
+    terminal.wait_for("attention     tiny");
     terminal.send("q");
     assert!(terminal.exit().success());
 }

@@ -130,6 +130,13 @@ fn training(v: &Values) -> Answer {
     if tensor > gpus || gpus % tensor != 0.0 {
         return Answer::none("B", "t must divide gpus", "gpus 必须能被 t 整除");
     }
+    if v.num("n") % tensor != 0.0 {
+        return Answer::none(
+            "B",
+            "t must divide the heads n: a rank holds whole heads",
+            "头数 n 必须能被 t 整除：一个 rank 只能放整个头",
+        );
+    }
     let data = gpus / tensor;
     let (stage, recompute, sp) = (chosen_stage(v), chosen_recompute(v), v.yes("sp"));
     let shard = zero::per_rank(params / tensor, chosen_recipe(v), data, stage);
@@ -184,6 +191,15 @@ fn training(v: &Values) -> Answer {
 
 fn serving(v: &Values) -> Answer {
     let gpus = v.num("gpus");
+    if let Some(heads) = v.maybe("nkv").filter(|heads| heads % gpus != 0.0 && gpus % heads != 0.0) {
+        return Answer::none(
+            "B",
+            &format!(
+                "gpus must divide the {heads} key/value heads, or be a multiple of them: a rank holds whole heads"
+            ),
+            &format!("gpus 须整除 {heads} 个 KV 头，或是它的整数倍：一个 rank 只能放整个头"),
+        );
+    }
     let per_token = kv::bytes_per_token_on_rank(v.num("kv"), gpus, v.maybe("nkv"));
     let (window, batch) = (v.maybe("window"), v.num("B"));
     let weights = v.num("N") * v.num("bytes") / gpus;

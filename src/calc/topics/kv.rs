@@ -229,7 +229,7 @@ fn capacity(v: &Values) -> Answer {
         );
     }
     answer.note(
-        "mem is the vendor's GB; a driver often reports more: mem=143771MiB as nvidia-smi shows it is more exact",
-        "mem 取厂商标称 GB；驱动报告的往往更大：用 nvidia-smi 的数更准，如 mem=143771MiB",
+        "a vendor's GB is nominal: mem=…MiB as nvidia-smi shows it is more exact (the H200 row holds that figure)",
+        "厂商标称的 GB 只是名义值：用 nvidia-smi 显示的 mem=…MiB 更准（表中 H200 一行就是它）",
     )
 }

@@ -62,7 +62,9 @@ fn head(form: &CalcForm, width: usize, about: usize, core: &Core) -> Vec<Line<'s
         Line::styled(value, Style::new().add_modifier(Modifier::BOLD))
     });
     let style = if stale { dim } else { Style::new() };
-    for (mark, formula, style) in [("= ", answer.formula.as_str(), style), ("  ", calculator.formula, dim)] {
+    for (mark, formula, style) in
+        [("= ", answer.formula.as_str(), style), ("  ", answer.symbolic.as_str(), dim)]
+    {
         for (i, text) in wrapped(formula, width.saturating_sub(2), 3).into_iter().enumerate() {
             lines.push(Line::styled(format!("{}{text}", if i == 0 { mark } else { "  " }), style));
         }

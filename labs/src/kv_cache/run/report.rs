@@ -220,12 +220,12 @@ fn above_the_floor(ctx: &Context, config: &Config, floor: Floor, latency: &Laten
     if let (Some(matrices), Some(attention)) = (latency.matrices, latency.attention) {
         let recorded = matches!(latency.graph, Some(Ok(ms)) if ms <= best);
         let rest = if recorded {
-            Text::new(
-                "small kernels: norms, gates, cache writes, sampling",
-                "小算子：归一化、门控、写缓存、采样",
-            )
+            Text::new("the rest: norms, gates, cache writes, sampling", "其余：归一化、门控、写缓存、采样")
         } else {
-            Text::new("small kernels and the gaps between launches", "小算子，以及两次启动之间的空隙")
+            Text::new(
+                "the rest: small kernels and the gaps between launches",
+                "其余：小算子，以及两次启动之间的空隙",
+            )
         };
         let part = |name: Text, value: f64| {
             ctx.emit(&Event::Residual(ResidualPart {
@@ -236,7 +236,10 @@ fn above_the_floor(ctx: &Context, config: &Config, floor: Floor, latency: &Laten
                 basis: Basis::Counted,
             }));
         };
-        part(Text::new("matrices read below copy speed", "矩阵乘没跑到拷贝的速度"), matrices - weights);
+        part(
+            Text::new("matrices, against reading them at copy speed", "矩阵乘，与按拷贝速度读一遍相比"),
+            matrices - weights,
+        );
         part(
             Text::new("attention above reading the cache once", "注意力，超出把缓存读一遍的部分"),
             attention - cache,
@@ -262,6 +265,13 @@ fn above_the_floor(ctx: &Context, config: &Config, floor: Floor, latency: &Laten
             )
         }
     });
+    if best < total {
+        ctx.note(Text::new(
+            "The step is faster than its floor: reading weights beat the copy that measured the bandwidth, as happens \
+             where caches help or a copy's writes cost more than reads. Take the floor here as a scale, not a bound.",
+            "这一步比下限还快：读权重的速度超过了测带宽用的那次拷贝（缓存帮了忙，或写比读慢）。这里的下限只当量级看，不是界。",
+        ));
+    }
     ctx.note(Text::new(
         format!("A step takes {best:.3} ms, {times:.2} times the floor of {total:.3} ms.{en}"),
         format!("一步 {best:.3} ms，是下限 {total:.3} ms 的 {times:.2} 倍。{zh}"),

@@ -13,7 +13,7 @@ use super::{GRID, INK};
 use crate::lang::Lang;
 
 /// Left of the bars, for the names of the moments, pixels.
-const NAMES: i32 = 150;
+const NAMES: i32 = 200;
 /// Width of the longest bar, pixels.
 const BARS: i32 = 460;
 /// Height of a bar with its gap, pixels.
@@ -42,7 +42,7 @@ pub(in super::super) fn ledger(ledgers: &[&Ledger], lang: Lang) -> Option<String
     let mut names: Vec<(String, RGBColor)> = Vec::new();
     for part in bars.iter().flat_map(|b| &b.parts) {
         if part.fixed.is_none() && names.len() < MOST_NAMES && !names.iter().any(|(n, _)| *n == part.name) {
-            names.push((part.name.clone(), super::colour(names.len())));
+            names.push((part.name.clone(), hue(names.len())));
         }
     }
     for part in bars.iter().flat_map(|b| &b.parts) {
@@ -62,6 +62,14 @@ pub(in super::super) fn ledger(ledgers: &[&Ledger], lang: Lang) -> Option<String
     let picture = Stacked { bars, names, entries, axis, unit, unit_name: name };
     picture.draw(SVGBackend::with_string(&mut svg, size)).ok()?;
     Some(svg)
+}
+
+/// A colour of its own for each of some twenty names: hues a golden angle apart, in three degrees of lightness.
+fn hue(index: usize) -> RGBColor {
+    const GOLDEN_ANGLE: f64 = 137.508 / 360.0;
+    const LIGHTNESS: [f64; 3] = [0.45, 0.65, 0.32];
+    let (r, g, b) = HSLColor((0.58 + index as f64 * GOLDEN_ANGLE).fract(), 0.6, LIGHTNESS[index % 3]).rgb();
+    RGBColor(r, g, b)
 }
 
 struct Bar {
@@ -125,7 +133,7 @@ impl Stacked {
         for (i, bar) in self.bars.iter().enumerate() {
             let top = 8 + i as i32 * ROW;
             // Names are cut to the room that they have; the table beside the picture holds them whole.
-            let title: String = bar.title.chars().take(20).collect();
+            let title: String = bar.title.chars().take(28).collect();
             legend::text(&left, &title, (NAMES - 8, top + ROW / 2 - 3), HPos::Right)?;
             let mut from = 0.0;
             for part in &bar.parts {

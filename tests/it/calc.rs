@@ -27,7 +27,9 @@ fn an_answer_is_one_object_in_base_units() {
 
 #[test]
 fn what_has_no_number_is_null_with_a_note() {
-    let answer = json(&["sampling-alias", "P=1s", "D=15s"]);
+    let (code, out, _) = in_temp(&["calc", "sampling-alias", "P=1s", "D=15s", "--json"]);
+    let answer: Value = serde_json::from_str(&out).expect("one object");
+    assert_eq!(code, 1, "no number is a negative answer");
     assert_eq!(answer["value"], Value::Null);
     assert!(answer["notes"][0].as_str().is_some_and(|n| n.contains("flat line")), "{answer}");
     assert_eq!(json(&["kv-cache", "window=none"])["inputs"]["window"], Value::Null);

@@ -201,3 +201,24 @@ fn ten_starts_and_stops_leave_no_descriptor_no_thread_and_no_process() {
         10
     );
 }
+
+#[test]
+fn every_lab_runs_for_real_at_tiny_and_measures_what_it_asks() {
+    let Some(data) = engine() else { return };
+    for lab in infralab_labs::LABS.iter() {
+        let output = Command::new(PROGRAM)
+            .args(["lab", "run", &lab.id, "--size", "tiny", "--device", "cpu", "--json"])
+            .env("INFRALAB_DATA", &data)
+            .output()
+            .expect("the program runs");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{}: {errors}", lab.id);
+        let record = record(&output);
+        assert_eq!(record["outcome"], "completed", "{}", lab.id);
+        let predictions = record["predictions"].as_array().expect("predictions");
+        assert_eq!(predictions.len(), lab.predictions.len());
+        for prediction in predictions {
+            assert!(prediction["measured"].as_f64().is_some_and(|m| m > 0.0), "{}: {prediction}", lab.id);
+        }
+    }
+}

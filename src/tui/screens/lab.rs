@@ -271,9 +271,9 @@ impl Lab {
                 let (spec, answer) = (&self.form.spec.predictions[i], &self.form.answers[i]);
                 match cell {
                     Cell::Value => {
-                        (pad(&spec.name), field(answer.value.value(), 9), format!("{:<6}", spec.unit))
+                        (pad(&spec.name), field(answer.value.value(), 9), format!("{:<5}", spec.unit))
                     }
-                    Cell::Low => ("80% ".into(), field(answer.low.value(), 7), String::new()),
+                    Cell::Low => (" 80% ".into(), field(answer.low.value(), 7), String::new()),
                     Cell::High => ("– ".into(), field(answer.high.value(), 7), String::new()),
                     Cell::Side => (String::new(), choice(side_word(answer.side, core)), String::new()),
                 }

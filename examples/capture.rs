@@ -15,6 +15,7 @@ const FOREGROUND: &str = "#d4d4d4";
 const BACKGROUND: &str = "#1e1e1e";
 const COLUMNS: u16 = 120;
 const ROWS: u16 = 36;
+const DOWN: &str = "\x1b[B";
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -24,7 +25,6 @@ fn main() {
     let data = tempfile::tempdir().expect("temp dir");
     let data = data.path().to_str().expect("UTF-8").to_owned();
     // Each picture: file, locale, keys, and the text that tells that the screen is complete.
-    const DOWN: &str = "\x1b[B";
     let pictures: [(&str, &str, &[&str], &str); 6] = [
         ("note", "C.UTF-8", &["2", "\x1b[B\x1b[B\x1b[B", "\r", "\x1b[6~"], "phase 0 ·"),
         ("note-zh", "zh_CN.UTF-8", &["2", "\x1b[B\x1b[B\x1b[B", "\r"], "第 0 阶段 ·"),

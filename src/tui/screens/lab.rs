@@ -145,8 +145,12 @@ impl Lab {
         let forms: Vec<&str> = lang.pick(&spec.closed_form.en, &spec.closed_form.zh).trim().lines().collect();
         let needed = lines.text.len() as u16;
         // The closed forms are shown where they fit below the form; the guide has them too.
+        let asked = lang.pick(&spec.question.en, &spec.question.zh).as_str();
+        // Words move to the next row whole, so a row is rarely full.
+        let rows =
+            (asked.width() + asked.width() / 8).div_ceil(usize::from(area.width.saturating_sub(2).max(1)));
         let [question, form, help, closed] = Layout::vertical([
-            Constraint::Length(2),
+            Constraint::Length(rows.clamp(1, 3) as u16),
             Constraint::Min(needed.min(area.height.saturating_sub(4))),
             Constraint::Length(2),
             Constraint::Length(if area.height > needed + 6 + forms.len() as u16 {
@@ -156,8 +160,7 @@ impl Lab {
             }),
         ])
         .areas(area.inner(ratatui::layout::Margin::new(1, 0)));
-        let text =
-            Line::styled(lang.pick(&spec.question.en, &spec.question.zh).as_str(), theme.style(Role::Accent));
+        let text = Line::styled(asked, theme.style(Role::Accent));
         frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), question);
         let text = Line::styled(self.help(core), theme.style(Role::Dim));
         frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), help);
@@ -271,11 +274,13 @@ impl Lab {
                 let (spec, answer) = (&self.form.spec.predictions[i], &self.form.answers[i]);
                 match cell {
                     Cell::Value => {
-                        (pad(&spec.name), field(answer.value.value(), 9), format!("{:<5}", spec.unit))
+                        (pad(&spec.name), field(answer.value.value(), 8), format!("{:<5}", spec.unit))
                     }
                     Cell::Low => (" 80% ".into(), field(answer.low.value(), 7), String::new()),
                     Cell::High => ("– ".into(), field(answer.high.value(), 7), String::new()),
-                    Cell::Side => (String::new(), choice(side_word(answer.side, core)), String::new()),
+                    Cell::Side => {
+                        (String::new(), Some(format!("‹{}›", side_word(answer.side, core))), String::new())
+                    }
                 }
             }
             Row::Run => (lang.pick("[ Run  F5 ]", "[ 运行  F5 ]").into(), None, self.fit_words(core)),
@@ -325,7 +330,7 @@ impl Lab {
 /// The side of the closed form in a word.
 pub(super) fn side_word(side: Option<Side>, core: &Core) -> &'static str {
     match side {
-        None => core.lang.pick("side?", "哪侧？"),
+        None => core.lang.pick("side?", "哪侧"),
         Some(Side::Below) => core.lang.pick("below", "低于"),
         Some(Side::About) => core.lang.pick("about", "约等"),
         Some(Side::Above) => core.lang.pick("above", "高于"),

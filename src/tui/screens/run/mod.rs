@@ -71,7 +71,7 @@ enum View {
 }
 
 /// Rows from which a ledger leaves room for the predictions.
-const TALL: u16 = 32;
+const TALL: u16 = 36;
 
 impl View {
     /// The views that have something to show.

@@ -153,6 +153,13 @@ pub(super) const BANDWIDTH: Input =
 pub(super) const MEMORY: Input = Input::number("mem", Dim::Bytes, "", text("memory of one GPU", "单卡显存"))
     .within(1.0, 1e18)
     .gpu(GpuField::Memory);
+pub(super) const UTILISATION: Input =
+    Input::number("util", Dim::Share, "", text("share that the engine may use", "引擎可用的显存比例"))
+        .within(0.01, 1.0)
+        .default("0.92");
+pub(super) const WORKSPACE: Input =
+    size("workspace", "2GB", text("activations, graphs, buffers", "激活、CUDA graph、缓冲区"))
+        .within(0.0, 1e15);
 pub(super) const BLOCK: Input =
     Input::number("block", Dim::Whole, "token", text("tokens a block", "每块的 token 数"))
         .within(1.0, 1e6)

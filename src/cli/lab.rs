@@ -5,7 +5,6 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use infralab_labs::clock::{mono_ns, unix_ms};
 use infralab_labs::protocol::{DeviceChoice, DeviceKind, Event, RunRequest};
 use infralab_labs::spec::{Params, Size};
 use infralab_labs::{LABS, LabSpec, find_lab};
@@ -13,8 +12,8 @@ use serde_json::json;
 
 use super::{USAGE, lab_text, out};
 use crate::engine::{self, Engine, EngineState};
-use crate::lab::history::{self, Writer};
-use crate::lab::preflight::{Fit, RunLock, disturbances};
+use crate::lab::history::Writer;
+use crate::lab::preflight::{Fit, RunLock};
 use crate::lab::session::Status;
 use crate::lab::{Header, LabEvent, LabSession, Prediction, Predictions, Record, runner};
 use crate::lang::Lang;
@@ -139,19 +138,7 @@ fn start(lab: &LabSpec, args: &RunArgs, paths: &Paths, lang: Lang) -> anyhow::Re
         return Ok(ExitCode::from(USAGE));
     }
     let lock = RunLock::take(paths.data());
-    let disturbances = disturbances(fit.kind, first.as_ref(), lock.contended());
-    let unix_ms = unix_ms();
-    let header = Header {
-        format: history::FORMAT,
-        run: history::new_run_id(&lab.id, args.size.name(), unix_ms),
-        infralab: env!("CARGO_PKG_VERSION").into(),
-        request: request.clone(),
-        predictions,
-        disturbances,
-        machine,
-        unix_ms,
-        mono_ns: mono_ns(),
-    };
+    let header = Header::new(request.clone(), predictions, machine, first.as_ref(), &lock);
     let mut writer = match Writer::create(&paths.runs(), &header) {
         Ok(writer) => Some(writer),
         Err(error) => {

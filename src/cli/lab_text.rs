@@ -164,8 +164,7 @@ pub(super) fn record_text(record: &Record, lang: Lang) -> String {
             cell(p.predicted),
             cell(p.closed_form),
             p.measured.map_or("N/A".to_owned(), digits),
-            // Records of older versions have the residual alone.
-            p.unexplained.or(p.residual).map_or("-".to_owned(), signed),
+            p.rest().map_or("-".to_owned(), signed),
         ];
         let _ = writeln!(text, "{}", columns(&cells));
         if let Some(judgement) = judgement(p, lang) {

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::Record;
 use super::history::Listed;
-use super::report::run::{interval_held, log_error};
 
 /// Share of intervals that should hold: learners give the one that they are 80 % sure of.
 pub const TARGET: f64 = 0.8;
@@ -52,8 +51,8 @@ impl Predicted {
                     Scored {
                         lab: record.lab.clone(),
                         unix_ms: record.env.unix_ms,
-                        log_error: log_error(p),
-                        interval_held: interval_held(p),
+                        log_error: p.error(),
+                        interval_held: p.held(),
                         side_held: p.side_held,
                     }
                 })

@@ -13,6 +13,7 @@ pub mod report;
 pub mod runner;
 pub mod session;
 
+use infralab_labs::clock::{mono_ns, unix_ms};
 use infralab_labs::protocol::{Event, RunRequest, Text};
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +69,31 @@ pub struct Header {
     pub unix_ms: u64,
     /// Shared clock at the start, ns.
     pub mono_ns: u64,
+}
+
+impl Header {
+    /// The header of a run that starts now on this machine, where `now` are its newest readings.
+    pub fn new(
+        request: RunRequest,
+        predictions: Predictions,
+        machine: Machine,
+        now: Option<&Snapshot>,
+        lock: &preflight::RunLock,
+    ) -> Self {
+        let unix_ms = unix_ms();
+        let kind = preflight::device_kind(request.device, &machine);
+        Self {
+            format: history::FORMAT,
+            run: history::new_run_id(&request.lab, request.size.name(), unix_ms),
+            infralab: env!("CARGO_PKG_VERSION").into(),
+            request,
+            predictions,
+            disturbances: preflight::disturbances(kind, now, lock.contended()),
+            machine,
+            unix_ms,
+            mono_ns: mono_ns(),
+        }
+    }
 }
 
 /// How the worker's process ended.

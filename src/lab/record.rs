@@ -81,6 +81,27 @@ pub struct PredictionResult {
     pub unexplained: Option<f64>,
 }
 
+impl PredictionResult {
+    fn prediction(&self) -> Option<Prediction> {
+        self.predicted.map(|value| Prediction { value, interval: self.interval, side: self.side })
+    }
+
+    /// `|ln(predicted / measured)|`, made now for runs of versions that did not write it.
+    pub fn error(&self) -> Option<f64> {
+        self.log_error.or_else(|| self.prediction()?.log_error(self.measured?)).filter(|e| e.is_finite())
+    }
+
+    /// Whether the measurement lies in the interval, made now where it was not written.
+    pub fn held(&self) -> Option<bool> {
+        self.interval_held.or_else(|| self.prediction()?.held(self.measured?))
+    }
+
+    /// What of the residual has no name; runs of older versions name no parts of it.
+    pub fn rest(&self) -> Option<f64> {
+        self.unexplained.or(self.residual)
+    }
+}
+
 /// What a result depends on besides the parameters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Env {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use infralab_labs::clock::{mono_ns, unix_ms};
+use infralab_labs::clock::mono_ns;
 use infralab_labs::protocol::RunRequest;
 use tokio::sync::mpsc;
 
@@ -12,7 +12,7 @@ use super::setup_task::SetupTask;
 use super::terminal::Screen;
 use crate::engine::{self, Engine, EngineState};
 use crate::lab::history::{self, Place, Writer};
-use crate::lab::preflight::{RunLock, device_kind, disturbances};
+use crate::lab::preflight::RunLock;
 use crate::lab::runner::{self, LabHandle};
 use crate::lab::{Header, LabEvent, PastRun, Predictions};
 use crate::library::Library;
@@ -205,22 +205,10 @@ impl Outside {
             self.check_engine();
             return;
         };
-        let unix_ms = unix_ms();
         let lock = RunLock::take(self.paths.data());
-        let kind = device_kind(request.device, &self.machine);
-        let disturbances = disturbances(kind, self.newest.as_ref(), lock.contended());
+        let machine = self.machine.clone();
+        let header = Header::new(request.clone(), predictions, machine, self.newest.as_ref(), &lock);
         self.lock = Some(lock);
-        let header = Header {
-            format: history::FORMAT,
-            run: history::new_run_id(&request.lab, request.size.name(), unix_ms),
-            infralab: env!("CARGO_PKG_VERSION").into(),
-            request: request.clone(),
-            predictions,
-            disturbances,
-            machine: self.machine.clone(),
-            unix_ms,
-            mono_ns: mono_ns(),
-        };
         match Writer::create(&self.paths.runs(), &header) {
             Ok(writer) => self.recording = Some(writer),
             Err(error) => self.send(Msg::Tell(Notice::bad(error.to_string()))),

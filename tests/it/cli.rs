@@ -19,7 +19,12 @@ fn infralab(args: &[&str], data: &std::path::Path) -> Output {
 
 pub(crate) fn in_temp(args: &[&str]) -> (i32, String, String) {
     let data = tempfile::tempdir().expect("temp dir");
-    told(&infralab(args, data.path()))
+    told_in(args, data.path())
+}
+
+/// Exit code and what was printed, with this data directory.
+pub(crate) fn told_in(args: &[&str], data: &std::path::Path) -> (i32, String, String) {
+    told(&infralab(args, data))
 }
 
 fn told(output: &Output) -> (i32, String, String) {

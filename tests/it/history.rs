@@ -1,30 +1,17 @@
 //! Runs on disk as scripts see them: filters and comparisons.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
-
 use serde_json::Value;
 
+use crate::cli::told_in as infralab;
+
 const TINY: &str = "20261201-020307-attention-tiny-9b08";
+
 /// Id of the attention run that ships.
 fn shipped() -> String {
     let data = tempfile::tempdir().expect("dir");
     let (_, out, _) = infralab(&["run", "list", "--lab", "attention", "--json"], data.path());
     let run: Value = serde_json::from_str(out.lines().next().expect("one ships")).expect("object");
     run["run"].as_str().expect("an id").to_owned()
-}
-
-fn infralab(args: &[&str], data: &Path) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_infralab"))
-        .args(args)
-        .env("INFRALAB_DATA", data)
-        .env("LANG", "C.UTF-8")
-        .env_remove("LC_ALL")
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program runs");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
 fn fixture() -> String {

@@ -129,6 +129,19 @@ fn a_lab_is_predicted_run_and_found_in_the_history_on_the_screens() {
     assert!(terminal.exit().success());
 }
 
+/// The form of the first lab, with a script as the worker.
+fn at_the_form(data: &Path, worker: &str) -> Terminal {
+    let worker = script(data, worker);
+    let path = data.to_str().expect("UTF-8");
+    let mut terminal =
+        Terminal::start(PROGRAM, &["--data", path], Some((100, 30)), &[("INFRALAB_WORKER", &worker)]);
+    terminal.wait_for("Next to read");
+    terminal.wait_for("worker");
+    terminal.send("5\r");
+    terminal.wait_for("Predict");
+    terminal
+}
+
 #[test]
 fn a_lab_that_runs_while_one_quits_is_stopped_and_recorded() {
     let data = tempfile::tempdir().expect("dir");
@@ -136,14 +149,7 @@ fn a_lab_that_runs_while_one_quits_is_stopped_and_recorded() {
     let body = format!(
         "echo '{HELLO}'; read run; read stop; echo '{{\"type\":\"done\",\"stopped\":true,\"mono_ns\":2}}'"
     );
-    let worker = script(data.path(), &body);
-    let path = data.path().to_str().expect("UTF-8");
-    let mut terminal =
-        Terminal::start(PROGRAM, &["--data", path], Some((100, 30)), &[("INFRALAB_WORKER", &worker)]);
-    terminal.wait_for("Next to read");
-    terminal.wait_for("worker");
-    terminal.send("5\r");
-    terminal.wait_for("Predict");
+    let mut terminal = at_the_form(data.path(), &body);
     terminal.send("\x1b[15~");
     terminal.wait_for("running");
     terminal.send("\x1b[21~");
@@ -161,14 +167,7 @@ fn ten_starts_and_stops_leave_no_descriptor_no_thread_and_no_process() {
     let body = format!(
         "sleep 1000 & echo '{HELLO}'; read run; read stop; echo '{{\"type\":\"done\",\"stopped\":true,\"mono_ns\":2}}'"
     );
-    let worker = script(data.path(), &body);
-    let path = data.path().to_str().expect("UTF-8");
-    let mut terminal =
-        Terminal::start(PROGRAM, &["--data", path], Some((100, 30)), &[("INFRALAB_WORKER", &worker)]);
-    terminal.wait_for("Next to read");
-    terminal.wait_for("worker");
-    terminal.send("5\r");
-    terminal.wait_for("Predict");
+    let mut terminal = at_the_form(data.path(), &body);
     let count =
         |what: &str, pid: u32| std::fs::read_dir(format!("/proc/{pid}/{what}")).expect("/proc").count();
     let mut after_first = None;

@@ -1,22 +1,10 @@
 //! The report and the calibration as scripts see them.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-fn infralab(args: &[&str], data: &Path) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_infralab"))
-        .args(args)
-        .env("INFRALAB_DATA", data)
-        .env("LANG", "C.UTF-8")
-        .env_remove("LC_ALL")
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program runs");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
-}
+use crate::cli::told_in as infralab;
 
 /// A data directory with the fixture run, changed by `change`.
 fn data(change: impl Fn(String) -> String) -> tempfile::TempDir {

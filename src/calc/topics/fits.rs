@@ -8,7 +8,8 @@ use super::training_state::{RECIPE, STAGE, chosen_recipe, chosen_stage};
 use crate::calc::answer::Answer;
 use crate::calc::input::{Dim, Input};
 use crate::calc::inputs::{
-    BYTES, HEADS, HIDDEN, KV, KV_BYTES, LAYERS, MEMORY, PARAMS, VOCAB, YES_NO, count, size,
+    BYTES, HEADS, HIDDEN, KV, KV_BYTES, LAYERS, MEMORY, PARAMS, UTILISATION, VOCAB, WORKSPACE, YES_NO, count,
+    size,
 };
 use crate::calc::resolve::Values;
 use crate::calc::tables::ModelField;
@@ -96,16 +97,8 @@ pub(super) const CALCULATORS: &[Calculator] = &[
             count("B", "32", "", text("sequences at once", "同时的序列数")).within(1.0, 1e7),
             MEMORY,
             Input { default: Some("1"), ..GPUS },
-            Input::number(
-                "util",
-                Dim::Share,
-                "",
-                text("share that the engine may use", "引擎可用的显存比例"),
-            )
-            .within(0.01, 1.0)
-            .default("0.92"),
-            size("workspace", "2GB", text("activations, graphs, buffers", "激活、CUDA graph、缓冲区"))
-                .within(0.0, 1e15),
+            UTILISATION,
+            WORKSPACE,
         ],
         formula: "N·bytes/gpus + B·ctx·kv_rank + workspace",
         source: "vLLM gpu_memory_utilization; jax-ml/scaling-book inference.md",

@@ -5,7 +5,7 @@ use infralab_labs::formulas::kv;
 use crate::calc::answer::Answer;
 use crate::calc::input::{Dim, Input};
 use crate::calc::inputs::{
-    BYTES, CONTEXT, HEAD_DIM, HEADS, KV, KV_BYTES, KV_HEADS, LAYERS, MEMORY, count, size,
+    BYTES, CONTEXT, HEAD_DIM, HEADS, KV, KV_BYTES, KV_HEADS, LAYERS, MEMORY, UTILISATION, WORKSPACE, count,
 };
 use crate::calc::resolve::Values;
 use crate::calc::tables::ModelField;
@@ -112,18 +112,10 @@ pub(super) const CALCULATORS: &[Calculator] = &[
         ),
         inputs: &[
             MEMORY,
-            Input::number(
-                "util",
-                Dim::Share,
-                "",
-                text("share that the engine may use", "引擎可用的显存比例"),
-            )
-            .within(0.01, 1.0)
-            .default("0.92"),
+            UTILISATION,
             Input::number("N", Dim::Whole, "param", text("parameters", "参数量")).model(ModelField::Params),
             BYTES,
-            size("workspace", "2GB", text("activations, graphs, buffers", "激活、CUDA graph、缓冲区"))
-                .within(0.0, 1e15),
+            WORKSPACE,
             KV_BYTES,
             KV,
             CONTEXT.within(1.0, 1e9),

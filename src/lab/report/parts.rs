@@ -148,7 +148,7 @@ fn ledger_table(ledgers: &[&Ledger], lang: Lang) -> Table {
             Some(bytes(found.map(|i| i.bytes).fold(0, u64::saturating_add)))
         });
     }
-    row(lang.pick("not named", "未命名").into(), &|l| Some(signed_bytes(unexplained(l))));
+    row(lang.pick("not named", "未命名").into(), &|l| Some(signed_bytes(l.unexplained_bytes() as f64)));
     row(lang.pick("allocated", "已分配 (allocated)").into(), &|l| Some(bytes(l.allocated_bytes)));
     row(lang.pick("reserved", "已保留 (reserved)").into(), &|l| Some(bytes(l.reserved_bytes)));
     row(lang.pick("context", "上下文 (context)").into(), &|l| l.context_bytes().map(bytes));
@@ -158,11 +158,6 @@ fn ledger_table(ledgers: &[&Ledger], lang: Lang) -> Table {
 /// The moment of a ledger, in words.
 pub(super) fn moment(ledger: &Ledger, lang: Lang) -> &str {
     pick_text(&ledger.title, lang)
-}
-
-/// Allocated minus named, also where a damaged file names more bytes than there can be.
-pub(super) fn unexplained(ledger: &Ledger) -> f64 {
-    ledger.allocated_bytes as f64 - ledger.items.iter().map(|i| i.bytes as f64).sum::<f64>()
 }
 
 fn signed_bytes(bytes: f64) -> String {

@@ -126,10 +126,10 @@ fn predictions(run: &PastRun, lang: Lang) -> Table {
             p.interval.map_or(NOTHING.into(), |(low, high)| format!("{} … {}", digits(low), digits(high))),
             number(p.closed_form),
             measured(p.measured, p.measured_range),
-            log_error(p).map_or(NOTHING.into(), |e| format!("{e:.3}")),
-            interval_held(p).map_or(NOTHING, |held| yes(held, lang)).into(),
+            p.error().map_or(NOTHING.into(), |e| format!("{e:.3}")),
+            p.held().map_or(NOTHING, |held| yes(held, lang)).into(),
             side(p, lang),
-            number(p.unexplained.or(p.residual)),
+            number(p.rest()),
         ]);
     }
     table
@@ -221,21 +221,6 @@ pub fn outcome_word(outcome: &str, lang: Lang) -> &str {
         "cut off" => lang.pick("cut off", "中断"),
         other => other,
     }
-}
-
-/// `|ln(predicted / measured)|`, made now for runs of versions that did not write it.
-pub fn log_error(p: &PredictionResult) -> Option<f64> {
-    let made = || {
-        let (predicted, measured) = p.predicted.zip(p.measured)?;
-        Some((predicted / measured).ln().abs())
-    };
-    p.log_error.or_else(made).filter(|e| e.is_finite())
-}
-
-/// Whether the measurement lies in the interval, made now where it was not written.
-pub fn interval_held(p: &PredictionResult) -> Option<bool> {
-    let made = || p.interval.zip(p.measured).map(|((low, high), m)| (low..=high).contains(&m));
-    p.interval_held.or_else(made)
 }
 
 /// The word of a side.

@@ -88,7 +88,7 @@ impl Lab {
         let theirs = &recording.header.request;
         if !predictions.is_empty() && request.params != theirs.params {
             self.form.set_params(theirs.size, &theirs.params);
-            let device = recording.record.as_ref().and_then(|r| r.device.as_ref()).map_or("?", |d| &d.name);
+            let device = recording.device.as_deref().unwrap_or("?");
             return Outcome::refuse(core.lang.pick(
                 format!("the recording ran at other parameters on {device}; they are set now: predict for them, then play again"),
                 format!("录制用的是另一组参数（{device}），已替你填好：请按它重新预测，再次回放"),

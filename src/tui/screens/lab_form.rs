@@ -3,7 +3,7 @@
 use crossterm::event::{Event, KeyEvent};
 use infralab_labs::LabSpec;
 use infralab_labs::protocol::{DeviceChoice, DeviceKind, RunRequest};
-use infralab_labs::spec::{Params, Size};
+use infralab_labs::spec::{Params, PredictionSpec, Size};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
 
@@ -88,6 +88,8 @@ pub(super) struct Form {
     device: usize,
     pub(super) params: Vec<Input>,
     pub(super) answers: Vec<Answer>,
+    /// Cells of each answer: known from the size, and asked for on every frame.
+    cells: Vec<&'static [Cell]>,
     at: usize,
 }
 
@@ -99,6 +101,7 @@ impl Form {
             device: 0,
             params: Vec::new(),
             answers: vec![Answer::default(); spec.predictions.len()],
+            cells: Vec::new(),
             at: 0,
         };
         form.set_size(Size::Tiny);
@@ -122,10 +125,7 @@ impl Form {
 
     /// The cells of a prediction; where there is no closed form there is no side of it.
     pub(super) fn cells(&self, prediction: usize) -> &'static [Cell] {
-        let name = &self.spec.predictions[prediction].name;
-        let params = self.spec.params_for(self.size, &[]).unwrap_or_default();
-        let has_form = self.spec.closed_forms_on(DeviceKind::Cuda, &params).contains_key(name);
-        if has_form { &Cell::ALL } else { &Cell::ALL[..3] }
+        self.cells[prediction]
     }
 
     /// Whether the line of a row ends with it.
@@ -250,6 +250,11 @@ impl Form {
     pub(super) fn set_size(&mut self, size: Size) {
         self.size = size;
         self.params = self.spec.params.iter().map(|p| Input::new(p.default_at(size).to_string())).collect();
+        let params = self.spec.params_for(size, &[]).unwrap_or_default();
+        let forms = self.spec.closed_forms_on(DeviceKind::Cuda, &params);
+        let cells =
+            |p: &PredictionSpec| if forms.contains_key(&p.name) { &Cell::ALL[..] } else { &Cell::ALL[..3] };
+        self.cells = self.spec.predictions.iter().map(cells).collect();
     }
 
     /// Takes over a size and parameters, such as those of a recording.

@@ -96,7 +96,7 @@ pub(super) fn recordings<'a>(lab: &LabSpec, core: &'a Core) -> impl Iterator<Ite
 
 /// `recording: NVIDIA H200, full, 2026-12-01 (F6)`.
 pub(super) fn recording_name(run: &Listed, core: &Core) -> String {
-    let device = run.record.as_ref().and_then(|r| r.device.as_ref()).map_or("?", |d| d.name.as_str());
+    let device = run.device.as_deref().unwrap_or("?");
     let date = date(run.header.unix_ms);
     let size = run.header.request.size.name();
     let head = core.lang.pick("recorded run", "录制的运行");

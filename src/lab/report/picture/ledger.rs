@@ -5,7 +5,6 @@ use infralab_labs::protocol::Ledger;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use super::super::parts::unexplained;
 use super::super::run::pick_text;
 use super::axis::Axis;
 use super::legend::{self, Entry, Sample};
@@ -97,7 +96,7 @@ impl Bar {
                 parts.push(Part { name: name.to_owned(), bytes, fixed: Some(colour) });
             }
         };
-        more(lang.pick("not named", "未命名"), unexplained(ledger), UNNAMED);
+        more(lang.pick("not named", "未命名"), ledger.unexplained_bytes() as f64, UNNAMED);
         more(lang.pick("allocator's cache", "分配器缓存"), ledger.cache_bytes() as f64, CACHE);
         more(lang.pick("context", "上下文"), ledger.context_bytes().unwrap_or(0) as f64, CONTEXT);
         Self { title: crate::visible::visible_line(pick_text(&ledger.title, lang)), parts }

@@ -41,6 +41,7 @@ impl HostReader {
                 process::resident_bytes(pid).map_err(|why| keep("worker_rss_bytes", why)).ok()
             }),
             missing,
+            ..HostSnapshot::default()
         }
     }
 

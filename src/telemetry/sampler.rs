@@ -206,6 +206,7 @@ fn sample(control: &Control, mut sink: Sink) {
                 gpus: gpus.snapshot(now_ns),
                 host: host.snapshot(wishes.worker_pid),
                 cost_us: started.elapsed().as_micros() as u64,
+                cpu_us: None,
             };
             sink(Telemetry::Snapshot(snapshot));
             if !gpus.are_lost() {

@@ -184,6 +184,7 @@ mod tests {
             pid,
             name: name.map(str::to_owned),
             memory_bytes,
+            ..GpuProcess::default()
         };
         let gpu = GpuSnapshot {
             index: 0,
@@ -208,6 +209,7 @@ mod tests {
                 process(7, None, None),
             ]),
             missing: BTreeMap::from(missing),
+            ..GpuSnapshot::default()
         };
         let host = HostSnapshot {
             cpu_pct: Some(12.34),
@@ -215,7 +217,7 @@ mod tests {
             memory_total_bytes: Some(2 << 40),
             ..HostSnapshot::default()
         };
-        Snapshot { mono_ns: 0, host, gpus: vec![gpu], cost_us: 300 }
+        Snapshot { mono_ns: 0, host, gpus: vec![gpu], cost_us: 300, cpu_us: None }
     }
 
     fn written(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {

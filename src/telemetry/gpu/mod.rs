@@ -205,6 +205,7 @@ impl<D: Driver> Gpu<D> {
             max_sm_clock_mhz: device.max_sm_clock_mhz().ok(),
             gpm: matches!(self.gpm, Gpm::On(_)),
             mig: device.mig_enabled().ok(),
+            ..GpuInfo::default()
         }
     }
 
@@ -338,7 +339,7 @@ fn processes(
             UsedGpuMemory::Used(bytes) => Some(bytes).filter(|bytes| *bytes != u64::MAX),
             UsedGpuMemory::Unavailable => None,
         };
-        processes.push(GpuProcess { pid: process.pid, name, memory_bytes });
+        processes.push(GpuProcess { pid: process.pid, name, memory_bytes, ..GpuProcess::default() });
     }
     processes.sort_by_key(|process| (std::cmp::Reverse(process.memory_bytes), process.pid));
     (processes, names)

@@ -53,7 +53,7 @@ fn a_gpu_that_answers_everything_misses_nothing() {
         pcie_tx_mib_s: Some(0.5),
         energy_mj: Some(123_456),
         processes: Some(vec![]),
-        missing: BTreeMap::new(),
+        ..GpuSnapshot::default()
     };
     assert_eq!(snapshot, expected);
 }
@@ -246,10 +246,13 @@ fn processes_without_a_real_pid_are_dropped_and_unknown_memory_is_no_number() {
         process(8, UsedGpuMemory::Used(u64::MAX)),
         process(9, UsedGpuMemory::Used(1 << 30)),
     ];
-    let named =
-        |pid: u32, memory_bytes| GpuProcess { pid, name: Some(format!("process-{pid}")), memory_bytes };
-    let expected =
-        [named(9, Some(1 << 30)), GpuProcess { pid: 7, name: None, memory_bytes: None }, named(8, None)];
+    let named = |pid: u32, memory_bytes| GpuProcess {
+        pid,
+        name: Some(format!("process-{pid}")),
+        memory_bytes,
+        ..GpuProcess::default()
+    };
+    let expected = [named(9, Some(1 << 30)), GpuProcess { pid: 7, ..GpuProcess::default() }, named(8, None)];
     assert_eq!(second_snapshot(&fake).processes.as_deref(), Some(&expected[..]));
 }
 
@@ -280,6 +283,7 @@ fn what_does_not_change_is_told_as_far_as_it_is_known() {
         max_sm_clock_mhz: Some(1980),
         gpm: true,
         mig: None,
+        ..GpuInfo::default()
     };
     assert_eq!(gpu.info(), expected);
 }

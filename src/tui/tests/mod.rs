@@ -79,6 +79,7 @@ fn snapshot(second: u64) -> Snapshot {
             ..GpuSnapshot::default()
         }],
         cost_us: 300,
+        cpu_us: Some(250),
     }
 }
 

@@ -16,6 +16,7 @@ pub mod gpt_shape;
 pub mod kv;
 pub mod kv_cache;
 pub mod params;
+pub mod pcie;
 pub mod pipeline;
 pub mod roofline;
 pub mod sampling;

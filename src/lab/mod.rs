@@ -2,6 +2,7 @@
 //! worker, and that [`history`] keeps on disk. One line format serves history, export, replay and tests.
 
 pub mod calibration;
+pub mod ceiling;
 pub mod compare;
 pub mod history;
 pub mod past_run;
@@ -23,6 +24,9 @@ pub use past_run::PastRun;
 pub use prediction::{Prediction, Predictions};
 pub use record::Record;
 pub use session::LabSession;
+
+/// Lab id of a recording of readings alone, made by `infralab gpu --record`.
+pub const MONITOR: &str = "monitor";
 
 /// One line of a run, in the order in which things happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

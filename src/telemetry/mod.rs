@@ -11,6 +11,7 @@ mod process;
 pub mod reading;
 pub mod sampler;
 pub mod series;
+pub mod xid;
 
 pub use fingerprint::Fingerprint;
 pub use gauge::Gauge;

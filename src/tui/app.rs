@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 
+use super::glyphs::Glyphs;
 use super::keys;
 use super::msg::{Action, Effect, EngineStatus, Msg, Notice, Setup, Tab};
 use super::screens::{Nav, Outcome, Screen};
@@ -18,14 +19,18 @@ use crate::progress::Progress;
 use crate::search::SearchIndex;
 use crate::telemetry::{Machine, Snapshot};
 
-/// Snapshots kept for the live panels: five minutes at two a second.
-const LIVE_SNAPSHOTS: usize = 600;
+/// Live panels look back five minutes at most.
+const LIVE_NS: u64 = 300_000_000_000;
+/// Readings of GPUs kept for the live panels: five minutes of 40 a second of one GPU, or of 2 a second of 16.
+const LIVE_READINGS: usize = 12_000;
 /// Samples a second while nothing but a clock would show them.
 const QUIET_HZ: f64 = 0.5;
 /// Samples a second while a panel is on the screen.
 const PANEL_HZ: f64 = 2.0;
-/// Samples a second while a lab runs.
-const RUN_HZ: f64 = 10.0;
+/// Samples a second while a lab runs: the most that cost no more than [`RUN_SHARE`] of a core, or the last.
+const RUN_HZ: [f64; 4] = [50.0, 20.0, 10.0, 5.0];
+/// Share of one core that sampling may take while a lab runs.
+const RUN_SHARE: f64 = 0.02;
 
 /// What every screen sees.
 #[derive(Debug)]
@@ -34,6 +39,8 @@ pub(super) struct Core {
     pub lang: Lang,
     /// Colours.
     pub theme: Theme,
+    /// Characters of charts.
+    pub glyphs: Glyphs,
     /// Notes and terms.
     pub library: Arc<Library>,
     /// The index, once it is built.
@@ -79,6 +86,8 @@ pub(super) struct App {
     tab: Tab,
     stacks: HashMap<Tab, Vec<Screen>>,
     sampling_hz: f64,
+    /// Samples a second of the run in [`Core::active`], chosen at its start.
+    run_hz: f64,
     /// The run in [`Core::active`] has no closing record yet.
     unfinished: bool,
 }
@@ -89,6 +98,7 @@ impl App {
         let core = Core {
             lang,
             theme,
+            glyphs: Glyphs::default(),
             library,
             search: None,
             progress: Arc::default(),
@@ -109,6 +119,7 @@ impl App {
             tab: Tab::Home,
             stacks: HashMap::new(),
             sampling_hz: PANEL_HZ,
+            run_hz: RUN_HZ[RUN_HZ.len() - 1],
             unfinished: false,
         };
         app.go(Tab::Home);
@@ -248,6 +259,12 @@ impl App {
                 let name = self.core.theme.name();
                 self.notice = Some(Notice::good(self.core.lang.pick("theme: ", "配色：").to_owned() + name));
             }
+            Action::Glyphs => {
+                self.core.glyphs = self.core.glyphs.next();
+                let name = self.core.glyphs.name();
+                self.notice =
+                    Some(Notice::good(self.core.lang.pick("charts: ", "图表字符：").to_owned() + name));
+            }
             Action::Redraw => return vec![Effect::Redraw],
             Action::Suspend => return vec![Effect::Suspend],
             Action::Go(tab) => self.go(tab),
@@ -311,10 +328,12 @@ impl App {
         if let Some(session) = self.core.active.as_mut().filter(|s| !s.settled()) {
             session.apply(LabEvent::Snapshot(snapshot.clone()));
         }
-        if self.core.live.len() == LIVE_SNAPSHOTS {
+        let oldest = snapshot.mono_ns.saturating_sub(LIVE_NS);
+        let most = LIVE_READINGS / snapshot.gpus.len().max(1);
+        self.core.live.push_back(snapshot);
+        while self.core.live.len() > most || self.core.live.front().is_some_and(|s| s.mono_ns < oldest) {
             self.core.live.pop_front();
         }
-        self.core.live.push_back(snapshot);
         self.dirty |= self.screen().shows_readings();
         let settled = self.core.active.as_ref().is_some_and(LabSession::settled);
         if settled { self.finish_run() } else { Vec::new() }
@@ -331,6 +350,7 @@ impl App {
     fn lab(&mut self, event: LabEvent) -> Vec<Effect> {
         self.dirty = true;
         if let LabEvent::Header(_) = event {
+            self.run_hz = burst_hz(&self.core.live);
             self.core.active = Some(LabSession::default());
             self.unfinished = true;
         }
@@ -341,7 +361,7 @@ impl App {
 
     fn wanted_hz(&self) -> f64 {
         if self.core.running() || self.unfinished {
-            RUN_HZ
+            self.run_hz
         } else if self.screen().shows_readings() {
             PANEL_HZ
         } else {
@@ -360,5 +380,30 @@ impl App {
     fn with_screen<T>(&mut self, f: impl FnOnce(&mut Screen, &Core) -> T) -> T {
         let screen = self.stacks.get_mut(&self.tab).and_then(|s| s.last_mut());
         f(screen.expect("`go` filled the stack of the tab that is shown"), &self.core)
+    }
+}
+
+/// Samples a second that a run gets, by what the newest samples cost on this machine. Most samples cost less than those
+/// in which the slow readings were due, so a low quartile tells what a sample of a burst will cost.
+fn burst_hz(live: &VecDeque<Snapshot>) -> f64 {
+    let mut costs: Vec<u64> = live.iter().rev().take(20).map(|s| s.cpu_us.unwrap_or(s.cost_us)).collect();
+    costs.sort_unstable();
+    let cost_s = costs.get(costs.len() / 4).map_or(f64::INFINITY, |us| *us as f64 / 1e6);
+    let affordable = RUN_HZ.into_iter().find(|hz| hz * cost_s <= RUN_SHARE);
+    affordable.unwrap_or(RUN_HZ[RUN_HZ.len() - 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_sampled_as_often_as_its_cost_allows() {
+        let costing = |us| -> VecDeque<Snapshot> {
+            (0..20).map(|_| Snapshot { cpu_us: Some(us), cost_us: 9_000, ..Snapshot::default() }).collect()
+        };
+        let chosen = [100, 400, 401, 1_500, 9_000].map(|us| burst_hz(&costing(us)).round() as u32);
+        assert_eq!(chosen, [50, 50, 20, 10, 5]);
+        assert!((burst_hz(&VecDeque::new()) - 5.0).abs() < f64::EPSILON, "nothing is known of the cost");
     }
 }

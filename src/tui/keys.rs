@@ -33,6 +33,8 @@ pub enum Place {
     History,
     /// Calculators.
     Calc,
+    /// The monitor.
+    Monitor,
     /// Runs side by side.
     Compare,
     /// How well predictions hold.
@@ -43,7 +45,7 @@ pub enum Place {
 
 impl Place {
     /// All, as the help screen lists them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Everywhere,
         Self::Home,
         Self::Notes,
@@ -56,6 +58,7 @@ impl Place {
         Self::Run,
         Self::History,
         Self::Calc,
+        Self::Monitor,
         Self::Compare,
         Self::Calibration,
         Self::Help,
@@ -76,6 +79,7 @@ impl Place {
             Self::Run => ("Run", "运行"),
             Self::History => ("History", "历史"),
             Self::Calc => ("Calculators", "计算器"),
+            Self::Monitor => ("GPU", "GPU"),
             Self::Compare => ("Comparison", "对比"),
             Self::Calibration => ("Calibration", "校准"),
             Self::Help => ("Help", "帮助"),
@@ -243,6 +247,20 @@ pub const BINDINGS: &[Binding] = bindings! {
     P::Calc, [TAB], A::Next, "list / fields", "列表 / 填写", true;
     P::Calc, [BACKTAB], A::Previous, "the other way", "反向切换", false;
     P::Calc, [F(5)], A::Filter, "filter", "筛选", true;
+
+    P::Monitor, [UP, Char('k')], A::Up, "gauge up", "上一个读数", false;
+    P::Monitor, [DOWN, Char('j')], A::Down, "gauge", "选读数", true;
+    P::Monitor, [ENTER], A::Open, "its term", "看术语", true;
+    P::Monitor, [F(5), Char(' ')], A::Pause, "hold", "定格", true;
+    P::Monitor, [F(6), Char('w')], A::Lens, "scraper's view", "采样透镜", true;
+    P::Monitor, [F(7), Char('t')], A::Window, "time span", "时间跨度", true;
+    P::Monitor, [TAB], A::Next, "next GPU", "下一块 GPU", true;
+    P::Monitor, [BACKTAB], A::Previous, "previous GPU", "上一块 GPU", false;
+    P::Monitor, [LEFT, Char('h')], A::Left, "previous phase", "上一阶段", false;
+    P::Monitor, [RIGHT, Char('l')], A::Right, "next phase", "下一阶段", false;
+    P::Monitor, [HOME, Char('g')], A::Top, "first gauge", "第一个读数", false;
+    P::Monitor, [END, Char('G')], A::Bottom, "last gauge", "最后一个读数", false;
+
     P::Compare, [LEFT, Char('h')], A::Left, "previous chart", "上一张图", false;
     P::Compare, [RIGHT, Char('l')], A::Right, "next chart", "下一张图", true;
     P::Compare, [TAB], A::Next, "numbers / chart", "数字 / 图", true;
@@ -273,9 +291,11 @@ pub const BINDINGS: &[Binding] = bindings! {
     P::Everywhere, [Char('5')], A::Go(Tab::Labs), "labs", "实验", false;
     P::Everywhere, [Char('6')], A::Go(Tab::History), "history", "历史", false;
     P::Everywhere, [Char('7')], A::Go(Tab::Calc), "calculators", "计算器", false;
+    P::Everywhere, [Char('8')], A::Go(Tab::Gpu), "GPU", "GPU", false;
     P::Everywhere, [ESC, Code(KeyCode::Backspace)], A::Back, "back", "返回", true;
     P::Everywhere, [F(2)], A::Language, "中文", "English", true;
     P::Everywhere, [F(4)], A::Theme, "theme", "配色", false;
+    P::Everywhere, [F(12), Ctrl('g')], A::Glyphs, "chart characters", "图表字符", false;
     P::Everywhere, [F(1), Char('?')], A::Help, "help", "帮助", true;
     P::Everywhere, [F(10), Char('q'), Ctrl('c')], A::Quit, "quit", "退出", true;
     P::Everywhere, [Ctrl('l')], A::Redraw, "redraw", "重画", false;

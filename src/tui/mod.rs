@@ -1,6 +1,7 @@
 //! The terminal interface; the only module that knows ratatui and crossterm. One task, one bounded inbox, one loop.
 
 mod app;
+mod glyphs;
 mod keys;
 mod markdown;
 mod msg;
@@ -29,6 +30,7 @@ use crate::lang::Lang;
 use crate::library::Source;
 use crate::paths::Paths;
 use app::App;
+use glyphs::Glyphs;
 use msg::Msg;
 use outside::Outside;
 use terminal::Screen;
@@ -83,6 +85,7 @@ async fn async_run(options: Options) -> anyhow::Result<()> {
     let mut screen = Screen::enter()?;
     let theme = Theme::from_env(|k| std::env::var(k).ok());
     let mut app = App::new(Arc::clone(&library), options.lang, theme, Screen::size());
+    app.core.glyphs = Glyphs::from_env(|k| std::env::var(k).ok());
     // The first frame waits for nothing: the index, the engine, the runs and the readings arrive as messages.
     screen.draw(&app)?;
     app.dirty = false;

@@ -180,6 +180,14 @@ pub enum Action {
     Replay,
     /// Read the lab's guide.
     Guide,
+    /// Let the picture stand still, or go on.
+    Pause,
+    /// Another sampling lens.
+    Lens,
+    /// Another length of the history.
+    Window,
+    /// Other characters for charts.
+    Glyphs,
 }
 
 /// The main screens, in the order of their digits.
@@ -199,12 +207,22 @@ pub enum Tab {
     History,
     /// Calculators.
     Calc,
+    /// The monitor.
+    Gpu,
 }
 
 impl Tab {
     /// All, in order.
-    pub const ALL: [Self; 7] =
-        [Self::Home, Self::Notes, Self::Search, Self::Glossary, Self::Labs, Self::History, Self::Calc];
+    pub const ALL: [Self; 8] = [
+        Self::Home,
+        Self::Notes,
+        Self::Search,
+        Self::Glossary,
+        Self::Labs,
+        Self::History,
+        Self::Calc,
+        Self::Gpu,
+    ];
 }
 
 /// What the app wants done outside itself.

@@ -38,6 +38,7 @@ fn tab_name(tab: Tab, lang: Lang) -> &'static str {
         Tab::Labs => ("Labs", "实验"),
         Tab::History => ("History", "历史"),
         Tab::Calc => ("Calc", "计算"),
+        Tab::Gpu => ("GPU", "GPU"),
     };
     lang.pick(en, zh)
 }

@@ -12,7 +12,7 @@ use crate::progress::Mark;
 use crate::tui::app::Core;
 use crate::tui::msg::Action;
 use crate::tui::theme::Role;
-use crate::tui::widgets::panel;
+use crate::tui::widgets::gauges::{self, Readings};
 
 /// Opens the next note.
 pub(super) fn on(action: Action, core: &Core) -> Outcome {
@@ -38,8 +38,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, core: &Core) {
     frame.render_widget(Paragraph::new(standing(core, inner.width)).wrap(Wrap { trim: false }), inner);
     if right.height > 3 {
         let inner = right.inner(ratatui::layout::Margin::new(1, 1));
-        let live: Vec<&crate::telemetry::Snapshot> = core.live.iter().collect();
-        panel::draw(frame, inner, core, &panel::View::live(&core.machine, &live, core.now_ns));
+        gauges::draw_side(frame, inner, core, &Readings::last_minute(core));
     }
 }
 

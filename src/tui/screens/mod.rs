@@ -14,6 +14,7 @@ mod home;
 mod lab;
 mod lab_form;
 mod labs;
+mod monitor;
 mod notes;
 mod reader;
 mod run;
@@ -59,6 +60,8 @@ pub(super) enum Screen {
     History(history::History),
     /// Calculators.
     Calc(calc::Calc),
+    /// The monitor.
+    Monitor(monitor::Monitor),
     /// Runs side by side.
     Compare(compare::Compare),
     /// How well predictions hold.
@@ -136,6 +139,7 @@ impl Screen {
             Tab::Labs => Self::Labs(labs::Labs::default()),
             Tab::History => Self::History(history::History::default()),
             Tab::Calc => Self::Calc(calc::Calc::default()),
+            Tab::Gpu => Self::Monitor(monitor::Monitor::default()),
         }
     }
 
@@ -177,6 +181,7 @@ impl Screen {
             Self::Run(_) => Place::Run,
             Self::History(_) => Place::History,
             Self::Calc(_) => Place::Calc,
+            Self::Monitor(_) => Place::Monitor,
             Self::Compare(_) => Place::Compare,
             Self::Calibration(_) => Place::Calibration,
             Self::Help(_) => Place::Help,
@@ -198,7 +203,7 @@ impl Screen {
     /// Whether it shows live readings.
     pub(super) fn shows_readings(&self) -> bool {
         match self {
-            Self::Home => true,
+            Self::Home | Self::Monitor(_) => true,
             Self::Run(screen) => screen.live(),
             _ => false,
         }
@@ -223,6 +228,7 @@ impl Screen {
             Self::Run(screen) => screen.on(action, core),
             Self::History(screen) => screen.on(action, core),
             Self::Calc(screen) => screen.on(action, core),
+            Self::Monitor(screen) => screen.on(action, core),
             Self::Compare(screen) => screen.on(action),
             Self::Calibration(screen) => screen.on(action),
             Self::Help(screen) => screen.on(action, core),
@@ -266,7 +272,13 @@ impl Screen {
             Self::Calc(screen) => screen.lay_out(),
             Self::Compare(screen) => screen.lay_out(core),
             Self::Calibration(screen) => screen.lay_out(core),
-            Self::Home | Self::Labs(_) | Self::Lab(_) | Self::Setup(_) | Self::Run(_) | Self::Help(_) => {}
+            Self::Home
+            | Self::Labs(_)
+            | Self::Lab(_)
+            | Self::Setup(_)
+            | Self::Run(_)
+            | Self::Monitor(_)
+            | Self::Help(_) => {}
         }
     }
 
@@ -291,6 +303,7 @@ impl Screen {
             Self::Run(screen) => screen.draw(frame, area, core),
             Self::History(screen) => screen.draw(frame, area, core),
             Self::Calc(screen) => screen.draw(frame, area, core),
+            Self::Monitor(screen) => screen.draw(frame, area, core),
             Self::Compare(screen) => screen.draw(frame, area, core),
             Self::Calibration(screen) => screen.draw(frame, area, core),
             Self::Help(screen) => screen.draw(frame, area, core),

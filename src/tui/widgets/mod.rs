@@ -1,6 +1,6 @@
 //! Pieces that more than one screen draws.
 
+pub(super) mod gauges;
 pub(super) mod list;
 pub(super) mod page;
-pub(super) mod panel;
 pub(super) mod plot;

@@ -6,8 +6,6 @@ mod status;
 mod views;
 mod walk;
 
-use std::collections::BTreeSet;
-
 use infralab_labs::LabSpec;
 use infralab_labs::spec::Reference;
 use ratatui::Frame;
@@ -26,7 +24,8 @@ use crate::lab::{LabEvent, LabSession, Predictions};
 use crate::tui::app::Core;
 use crate::tui::msg::{Action, Effect};
 use crate::tui::theme::{Role, SELECTED};
-use crate::tui::widgets::{panel, plot};
+use crate::tui::widgets::gauges::{self, Readings};
+use crate::tui::widgets::plot;
 use crate::units;
 
 /// What is shown of a run.
@@ -302,19 +301,8 @@ impl Run {
             (Source::Recorded(_), Some(header)) => &header.machine,
             _ => &core.machine,
         };
-        let uuid = session.hello.as_ref().and_then(|h| h.device.uuid.as_deref());
-        let snapshots: Vec<&crate::telemetry::Snapshot> = session.snapshots.iter().collect();
-        let window = (session.start_ns(), session.now_ns.max(session.start_ns() + 1));
-        let gpu = panel::gpu_by_uuid(machine, uuid);
-        let curves: BTreeSet<&str> = session
-            .charts
-            .values()
-            .flat_map(|c| c.measured.keys().chain(c.expected.keys()))
-            .map(String::as_str)
-            .collect();
-        let curves: Vec<&str> = curves.into_iter().collect();
-        let view = panel::View::run(machine, &snapshots, gpu, window, &session.spans, &curves);
-        panel::draw(frame, area, core, &view);
+        let readings = Readings::of_run(session, machine, self.live());
+        gauges::draw_side(frame, area, core, &readings);
     }
 }
 

@@ -133,6 +133,12 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Lab(command)) => lab::run(command, paths, lang)?,
         Some(Command::Run(command)) => run::run(&command, &paths()?)?,
         Some(Command::Report(args)) => report::run(&args, &library(), &paths()?, lang)?,
+        #[cfg(feature = "tui")]
+        Some(Command::Gpu(args)) if args.may_open_monitor() && crate::tui::has_terminal() => {
+            let start = crate::tui::Start::Monitor { hz: args.hz };
+            crate::tui::run(crate::tui::Options { paths: paths()?, source, lang, start })?;
+            ExitCode::SUCCESS
+        }
         Some(Command::Gpu(args)) => gpu::run(&args)?,
         Some(Command::Progress(command)) => progress::run(command, &paths()?)?,
         Some(Command::Engine(command)) => engine::run(&command, &paths()?)?,
@@ -149,7 +155,8 @@ fn interface(paths: Paths, source: Source, lang: Lang) -> anyhow::Result<ExitCod
         );
         return Ok(ExitCode::from(USAGE));
     }
-    crate::tui::run(crate::tui::Options { paths, source, lang })?;
+    let start = crate::tui::Start::Home;
+    crate::tui::run(crate::tui::Options { paths, source, lang, start })?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -9,6 +9,7 @@ use crossterm::event::{KeyEvent, KeyEventKind};
 use super::glyphs::Glyphs;
 use super::keys;
 use super::msg::{Action, Effect, EngineStatus, Msg, Notice, Setup, Tab};
+use super::pace;
 use super::screens::{Nav, Outcome, Screen};
 use super::theme::Theme;
 use crate::lab::history::Listed;
@@ -18,19 +19,6 @@ use crate::library::Library;
 use crate::progress::Progress;
 use crate::search::SearchIndex;
 use crate::telemetry::{Machine, Snapshot};
-
-/// Live panels look back five minutes at most.
-const LIVE_NS: u64 = 300_000_000_000;
-/// Readings of GPUs kept for the live panels: five minutes of 40 a second of one GPU, or of 2 a second of 16.
-const LIVE_READINGS: usize = 12_000;
-/// Samples a second while nothing but a clock would show them.
-const QUIET_HZ: f64 = 0.5;
-/// Samples a second while a panel is on the screen.
-const PANEL_HZ: f64 = 2.0;
-/// Samples a second while a lab runs: the most that cost no more than [`RUN_SHARE`] of a core, or the last.
-const RUN_HZ: [f64; 4] = [50.0, 20.0, 10.0, 5.0];
-/// Share of one core that sampling may take while a lab runs.
-const RUN_SHARE: f64 = 0.02;
 
 /// What every screen sees.
 #[derive(Debug)]
@@ -63,12 +51,20 @@ pub(super) struct Core {
     pub size: (u16, u16),
     /// Newest time that was told, shared clock, ns.
     pub now_ns: u64,
+    /// Samples a second that were asked for.
+    pub(super) sampling_hz: f64,
 }
 
 impl Core {
     /// Whether a lab runs now.
     pub(super) fn running(&self) -> bool {
         self.active.as_ref().is_some_and(|s| s.exited.is_none())
+    }
+
+    /// Age of the newest readings, ns, where newer ones should have come by now.
+    pub(super) fn late_ns(&self) -> Option<u64> {
+        let age_ns = self.now_ns.saturating_sub(self.live.back()?.mono_ns);
+        pace::is_late(age_ns, self.sampling_hz).then_some(age_ns)
     }
 }
 
@@ -85,7 +81,8 @@ pub(super) struct App {
     pub quit: bool,
     tab: Tab,
     stacks: HashMap<Tab, Vec<Screen>>,
-    sampling_hz: f64,
+    /// Samples a second while a panel is on the screen.
+    panel_hz: f64,
     /// Samples a second of the run in [`Core::active`], chosen at its start.
     run_hz: f64,
     /// The run in [`Core::active`] has no closing record yet.
@@ -110,6 +107,7 @@ impl App {
             active: None,
             size,
             now_ns: 0,
+            sampling_hz: pace::PANEL_HZ,
         };
         let mut app = Self {
             core,
@@ -118,12 +116,18 @@ impl App {
             quit: false,
             tab: Tab::Home,
             stacks: HashMap::new(),
-            sampling_hz: PANEL_HZ,
-            run_hz: RUN_HZ[RUN_HZ.len() - 1],
+            panel_hz: pace::PANEL_HZ,
+            run_hz: pace::burst_hz(&VecDeque::new()),
             unfinished: false,
         };
         app.go(Tab::Home);
         app
+    }
+
+    /// Shows the monitor, and samples this often while a panel is on the screen.
+    pub(super) fn open_monitor(&mut self, hz: Option<f64>) {
+        self.panel_hz = hz.unwrap_or(self.panel_hz);
+        self.go(Tab::Gpu);
     }
 
     /// Takes in one message.
@@ -134,8 +138,8 @@ impl App {
             effects.splice(0..0, self.finish_run());
         }
         let wanted = self.wanted_hz();
-        if (wanted - self.sampling_hz).abs() > f64::EPSILON {
-            self.sampling_hz = wanted;
+        if (wanted - self.core.sampling_hz).abs() > f64::EPSILON {
+            self.core.sampling_hz = wanted;
             effects.push(Effect::SampleAt(wanted));
         }
         effects
@@ -154,9 +158,9 @@ impl App {
             .expect("`go` filled the stack of the tab that is shown")
     }
 
-    /// Whether time on the screen moves by itself: a run's clock or a replay.
+    /// Whether time on the screen moves by itself: a run's clock, a replay, or the age of readings.
     pub(super) fn wants_ticks(&self) -> bool {
-        self.core.running() || self.screen().replaying()
+        self.core.running() || self.screen().replaying() || self.screen().shows_readings()
     }
 
     fn take(&mut self, msg: Msg) -> Vec<Effect> {
@@ -176,7 +180,9 @@ impl App {
             Msg::Tick(now_ns) => {
                 self.core.now_ns = now_ns;
                 self.with_screen(Screen::tick);
-                self.dirty = true;
+                // With nothing but readings on the screen, a tick matters only where they fail to come.
+                let moving = self.core.running() || self.screen().replaying();
+                self.dirty |= moving || self.core.late_ns().is_some();
             }
             Msg::SearchReady(index) => {
                 self.core.search = Some(*index);
@@ -328,12 +334,7 @@ impl App {
         if let Some(session) = self.core.active.as_mut().filter(|s| !s.settled()) {
             session.apply(LabEvent::Snapshot(snapshot.clone()));
         }
-        let oldest = snapshot.mono_ns.saturating_sub(LIVE_NS);
-        let most = LIVE_READINGS / snapshot.gpus.len().max(1);
-        self.core.live.push_back(snapshot);
-        while self.core.live.len() > most || self.core.live.front().is_some_and(|s| s.mono_ns < oldest) {
-            self.core.live.pop_front();
-        }
+        pace::keep(&mut self.core.live, snapshot);
         self.dirty |= self.screen().shows_readings();
         let settled = self.core.active.as_ref().is_some_and(LabSession::settled);
         if settled { self.finish_run() } else { Vec::new() }
@@ -350,7 +351,7 @@ impl App {
     fn lab(&mut self, event: LabEvent) -> Vec<Effect> {
         self.dirty = true;
         if let LabEvent::Header(_) = event {
-            self.run_hz = burst_hz(&self.core.live);
+            self.run_hz = pace::burst_hz(&self.core.live);
             self.core.active = Some(LabSession::default());
             self.unfinished = true;
         }
@@ -363,9 +364,9 @@ impl App {
         if self.core.running() || self.unfinished {
             self.run_hz
         } else if self.screen().shows_readings() {
-            PANEL_HZ
+            self.panel_hz
         } else {
-            QUIET_HZ
+            pace::QUIET_HZ
         }
     }
 
@@ -380,30 +381,5 @@ impl App {
     fn with_screen<T>(&mut self, f: impl FnOnce(&mut Screen, &Core) -> T) -> T {
         let screen = self.stacks.get_mut(&self.tab).and_then(|s| s.last_mut());
         f(screen.expect("`go` filled the stack of the tab that is shown"), &self.core)
-    }
-}
-
-/// Samples a second that a run gets, by what the newest samples cost on this machine. Most samples cost less than those
-/// in which the slow readings were due, so a low quartile tells what a sample of a burst will cost.
-fn burst_hz(live: &VecDeque<Snapshot>) -> f64 {
-    let mut costs: Vec<u64> = live.iter().rev().take(20).map(|s| s.cpu_us.unwrap_or(s.cost_us)).collect();
-    costs.sort_unstable();
-    let cost_s = costs.get(costs.len() / 4).map_or(f64::INFINITY, |us| *us as f64 / 1e6);
-    let affordable = RUN_HZ.into_iter().find(|hz| hz * cost_s <= RUN_SHARE);
-    affordable.unwrap_or(RUN_HZ[RUN_HZ.len() - 1])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_is_sampled_as_often_as_its_cost_allows() {
-        let costing = |us| -> VecDeque<Snapshot> {
-            (0..20).map(|_| Snapshot { cpu_us: Some(us), cost_us: 9_000, ..Snapshot::default() }).collect()
-        };
-        let chosen = [100, 400, 401, 1_500, 9_000].map(|us| burst_hz(&costing(us)).round() as u32);
-        assert_eq!(chosen, [50, 50, 20, 10, 5]);
-        assert!((burst_hz(&VecDeque::new()) - 5.0).abs() < f64::EPSILON, "nothing is known of the cost");
     }
 }

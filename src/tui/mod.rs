@@ -6,6 +6,7 @@ mod keys;
 mod markdown;
 mod msg;
 mod outside;
+mod pace;
 mod screens;
 mod setup_task;
 mod terminal;
@@ -56,6 +57,20 @@ pub struct Options {
     pub source: Source,
     /// First language.
     pub lang: Lang,
+    /// First screen.
+    pub start: Start,
+}
+
+/// The screen that is shown first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Start {
+    /// The home screen.
+    Home,
+    /// The monitor.
+    Monitor {
+        /// Samples a second of panels, unless the usual.
+        hz: Option<f64>,
+    },
 }
 
 /// Whether there is a terminal to draw on and to read keys from.
@@ -86,6 +101,9 @@ async fn async_run(options: Options) -> anyhow::Result<()> {
     let theme = Theme::from_env(|k| std::env::var(k).ok());
     let mut app = App::new(Arc::clone(&library), options.lang, theme, Screen::size());
     app.core.glyphs = Glyphs::from_env(|k| std::env::var(k).ok());
+    if let Start::Monitor { hz } = options.start {
+        app.open_monitor(hz);
+    }
     // The first frame waits for nothing: the index, the engine, the runs and the readings arrive as messages.
     screen.draw(&app)?;
     app.dirty = false;

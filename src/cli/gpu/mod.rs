@@ -16,24 +16,39 @@ use crate::telemetry::{Machine, Sampler, SamplerOptions, Snapshot, Telemetry};
 /// Time between the two samples of `--once`: counters are differences.
 const ONCE_HZ: f64 = 5.0;
 
+/// Readings per second as lines, unless asked otherwise.
+const LINE_HZ: f64 = 1.0;
+
 /// A driver that says nothing for this long, beyond the time between snapshots, is taken to hang.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Show readings of this machine and its GPUs.
+/// Show readings of this machine and its GPUs: on a terminal the monitor of the interface, else lines.
 #[derive(Debug, Clone, PartialEq, clap::Args)]
 pub(super) struct GpuArgs {
     /// Show one reading and end; --hz and --seconds do not apply
     #[arg(long)]
     pub once: bool,
-    /// Readings per second, 0.1 to 50
-    #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = parse_hz)]
-    pub hz: f64,
+    /// Readings per second, 0.1 to 50 [default: 2 on screen, 1 as lines]
+    #[arg(long, value_name = "N", value_parser = parse_hz)]
+    pub hz: Option<f64>,
     /// End after this many seconds
     #[arg(long, value_name = "S", value_parser = parse_seconds)]
     pub seconds: Option<f64>,
     /// Print JSON: the machine first, then one object a line
     #[arg(long)]
     pub json: bool,
+}
+
+impl GpuArgs {
+    /// Whether nothing asks for lines or for an end, so that a terminal may show the monitor instead.
+    pub(super) fn may_open_monitor(&self) -> bool {
+        !(self.once || self.json) && self.seconds.is_none()
+    }
+
+    /// Readings per second of lines.
+    fn line_hz(&self) -> f64 {
+        self.hz.unwrap_or(LINE_HZ)
+    }
 }
 
 fn parse_hz(text: &str) -> Result<f64, String> {
@@ -52,7 +67,7 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 
 /// Runs the command. Without NVML it shows the host and says on stderr, in text mode, why there are no GPU readings.
 pub(super) fn run(args: &GpuArgs) -> anyhow::Result<ExitCode> {
-    let hz = if args.once { ONCE_HZ } else { args.hz };
+    let hz = if args.once { ONCE_HZ } else { args.line_hz() };
     let (sender, received) = mpsc::channel();
     let sink = Box::new(move |telemetry| {
         // Nobody listens any more once the command is ending.
@@ -157,7 +172,7 @@ fn stream(
             out.flush()?;
         }
         // Half a period of room, so that a tick that came a little late or early does not change the count.
-        if args.seconds.is_some_and(|seconds| elapsed_s + 0.5 / args.hz > seconds) {
+        if args.seconds.is_some_and(|seconds| elapsed_s + 0.5 / args.line_hz() > seconds) {
             return Ok(());
         }
     }
@@ -240,8 +255,15 @@ mod tests {
         ] {
             assert_eq!(args(line).expect_err(line).exit_code(), 2, "{line}");
         }
-        assert_eq!(args("--hz 0.1").map(|args| args.hz).ok(), Some(0.1));
+        assert_eq!(args("--hz 0.1").map(|args| args.hz).ok(), Some(Some(0.1)));
         assert_eq!(args("--hz 50 --seconds 2.5").map(|args| args.seconds).ok(), Some(Some(2.5)));
+    }
+
+    #[test]
+    fn the_monitor_is_for_those_who_asked_for_nothing_else() {
+        let may = |line| args(line).map(|args| args.may_open_monitor()).ok();
+        assert_eq!(["", "--hz 10"].map(may), [Some(true); 2]);
+        assert_eq!(["--once", "--json", "--seconds 3"].map(may), [Some(false); 3]);
     }
 
     #[test]

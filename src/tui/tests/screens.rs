@@ -160,3 +160,8 @@ fn ledger_and_steps() {
         }
     }
 }
+
+#[test]
+fn monitor() {
+    snapshots("monitor", "8 Down F6");
+}

@@ -3,7 +3,10 @@
 use super::*;
 use proptest::prelude::*;
 
-const EVERYWHERE: [&str; 13] = [
+const EVERYWHERE: [&str; 16] = [
+    "8 Right",
+    "8 End F6 F7",
+    "8 Down Down Down Tab F5 F12 F6",
     "7",
     "7 Down Down Enter Down x Tab F5 k",
     "1",

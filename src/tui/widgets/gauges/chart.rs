@@ -6,8 +6,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span as TextSpan};
 use ratatui::widgets::canvas::{Canvas, Context, Line as Segment, Points};
+use ratatui::widgets::{Paragraph, Wrap};
 
-use super::{Readings, Selection, averages};
+use super::{Readings, Selection, averages, rows};
 use crate::lab::ceiling;
 use crate::telemetry::lens::{self, Seen};
 use crate::telemetry::{Average, Gauge};
@@ -56,6 +57,14 @@ pub(super) fn draw(
     frame.render_widget(Line::styled(head, theme.style(Role::Accent)), title);
     frame
         .render_widget(legend_line(core, gauge, highest, limit, ceiling, seen.as_deref(), selection), legend);
+    if highest.is_none() {
+        // The row has room for the beginning of the reason, this has it all.
+        let why = rows::newest(gauge, readings, gpu, core).err().unwrap_or_default();
+        let text =
+            Paragraph::new(format!("N/A  {why}")).style(theme.style(Role::Dim)).wrap(Wrap { trim: true });
+        frame.render_widget(text, body);
+        return;
+    }
     y_labels(frame, labels, core, gauge, top);
     x_labels(frame, Rect { x: plot.x, width: plot.width, ..x_row }, core, readings);
 

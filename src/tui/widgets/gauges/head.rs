@@ -12,9 +12,6 @@ use crate::tui::app::Core;
 use crate::tui::theme::{Role, SELECTED};
 use crate::units;
 
-/// Readings older than this are told to be old.
-const STALE_NS: u64 = 3_000_000_000;
-
 /// Name, state and health of the selected GPU, the most important first.
 pub(super) fn draw(
     frame: &mut Frame<'_>,
@@ -36,8 +33,7 @@ pub(super) fn draw(
     };
     let mut spans = vec![TextSpan::styled(title(info, machine.gpus.len()), theme.style(Role::Accent))];
     let newest = readings.newest();
-    let age = newest.map_or(0, |s| core.now_ns.saturating_sub(s.mono_ns));
-    if readings.live && age > STALE_NS {
+    if let Some(age) = core.late_ns().filter(|_| readings.live) {
         let text = lang.pick(
             format!("  ! readings are {} old: the driver does not answer", units::seconds(age)),
             format!("  ! 读数已是 {} 前的：驱动没有响应", units::seconds(age)),

@@ -78,3 +78,45 @@ pub(super) fn side(area: Rect, spans: usize) -> Parts {
     .areas(area);
     Parts { head, fingerprint, rows, row_columns: 1, processes, strip, cost, ..Parts::default() }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(parts: &Parts) -> [Rect; 9] {
+        let Parts { head, fingerprint, gpus, rows, chart, strip, processes, meaning, cost, .. } = *parts;
+        [head, fingerprint, gpus, rows, chart, strip, processes, meaning, cost]
+    }
+
+    proptest! {
+        #[test]
+        fn no_part_overlaps_another_or_leaves_the_area(
+            x in 0_u16..50,
+            y in 0_u16..50,
+            width in 0_u16..=300,
+            height in 0_u16..=120,
+            gpus in 0_usize..=16,
+            spans in 0_usize..=30,
+            gauges in 0_usize..=60,
+        ) {
+            let area = Rect { x, y, width, height };
+            for parts in [parts(area, gpus, spans, gauges), side(area, spans)] {
+                let all = all(&parts);
+                for (i, part) in all.iter().enumerate().filter(|(_, part)| !part.is_empty()) {
+                    prop_assert_eq!(part.intersection(area), *part, "{:?}", parts);
+                    for other in &all[i + 1..] {
+                        prop_assert!(part.intersection(*other).is_empty(), "{:?}", parts);
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn the_gauges_are_seen_wherever_anything_is(width in 1_u16..=300, height in 1_u16..=120, gpus in 0_usize..=16) {
+            let parts = parts(Rect::new(0, 0, width, height), gpus, 3, 30);
+            prop_assert!(!parts.rows.is_empty(), "{:?}", parts);
+        }
+    }
+}

@@ -157,7 +157,12 @@ fn draw_row(
 }
 
 /// The newest value with its age where it is old, or why there is none.
-fn newest(gauge: &Gauge, readings: &Readings<'_>, gpu: usize, core: &Core) -> Result<String, String> {
+pub(super) fn newest(
+    gauge: &Gauge,
+    readings: &Readings<'_>,
+    gpu: usize,
+    core: &Core,
+) -> Result<String, String> {
     match gauge.newest(&readings.snapshots, gpu) {
         Some((snapshot, At::Value(value))) => {
             let age = readings.to_ns.saturating_sub(snapshot.mono_ns);

@@ -1,6 +1,7 @@
 //! What a learner knows, as an append-only log of events: the log is the only truth, the state is folded from it.
 
 mod log;
+mod places;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use log::{Log, LogError};
+pub use places::{Places, ReadingPlace};
 
 /// Mastery of a term or note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -156,7 +156,8 @@ pub struct CgroupLimits {
     pub memory_used_bytes: Option<u64>,
 }
 
-/// GPU readings. Shares are percent; see each field for its window.
+/// GPU readings. Shares are percent; see each field for its window. The driver moves the GPM counters ten times a second:
+/// in the snapshots between, what comes from them is `None` without a reason.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GpuSnapshot {
     /// NVML index.
@@ -165,22 +166,22 @@ pub struct GpuSnapshot {
     pub util_pct: Option<f64>,
     /// Share of the last ~1 s in which memory was read or written (NVML `utilization.memory`): time, not bandwidth.
     pub memory_util_pct: Option<f64>,
-    /// Cycles with a resident warp, mean over SMs, since the snapshot before (GPM).
+    /// Cycles with a resident warp, mean over SMs, since the reading before (GPM).
     pub sm_pct: Option<f64>,
-    /// Resident warps ÷ maximum, since the snapshot before (GPM).
+    /// Resident warps ÷ maximum, since the reading before (GPM).
     pub sm_occupancy_pct: Option<f64>,
-    /// Cycles with a busy tensor pipe, since the snapshot before (GPM).
+    /// Cycles with a busy tensor pipe, since the reading before (GPM).
     pub tensor_pct: Option<f64>,
-    /// Cycles with a busy FP64 pipe, since the snapshot before (GPM).
+    /// Cycles with a busy FP64 pipe, since the reading before (GPM).
     #[serde(default)]
     pub fp64_pct: Option<f64>,
-    /// Cycles with a busy FP32 pipe, since the snapshot before (GPM).
+    /// Cycles with a busy FP32 pipe, since the reading before (GPM).
     #[serde(default)]
     pub fp32_pct: Option<f64>,
-    /// Cycles with a busy FP16 pipe (not the tensor pipe), since the snapshot before (GPM).
+    /// Cycles with a busy FP16 pipe (not the tensor pipe), since the reading before (GPM).
     #[serde(default)]
     pub fp16_pct: Option<f64>,
-    /// Cycles with data moving on device memory, since the snapshot before (GPM).
+    /// Cycles with data moving on device memory, since the reading before (GPM).
     pub dram_pct: Option<f64>,
     /// Device memory in use by every process, bytes, as `nvidia-smi` counts it: what the driver reserves for itself is
     /// not in it.
@@ -203,7 +204,7 @@ pub struct GpuSnapshot {
     pub clock_reasons: Option<Vec<String>>,
     /// Die temperature, °C.
     pub temperature_c: Option<u32>,
-    /// Host to device over PCIe, MiB/s, since the snapshot before (GPM) or over 20 ms (older counter).
+    /// Host to device over PCIe, MiB/s, since the reading before (GPM) or over 20 ms (older counter).
     pub pcie_rx_mib_s: Option<f64>,
     /// Device to host over PCIe, MiB/s.
     pub pcie_tx_mib_s: Option<f64>,

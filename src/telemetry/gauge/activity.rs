@@ -8,7 +8,7 @@ const fn gpm(field: &'static str) -> Gauge {
         name: ("", ""),
         group: Group::Activity,
         unit: Unit::Percent,
-        window: Window::SincePrevious,
+        window: Window::SinceCounters,
         read: Read::Gpu(|_| None),
         means: ("", ""),
         trap: ("", ""),

@@ -8,7 +8,7 @@ const fn rate(field: &'static str) -> Gauge {
         name: ("", ""),
         group: Group::Link,
         unit: Unit::MibPerSecond,
-        window: Window::SincePrevious,
+        window: Window::SinceCounters,
         read: Read::Gpu(|_| None),
         means: ("", ""),
         trap: ("", ""),

@@ -72,6 +72,9 @@ pub enum Unit {
 pub enum Window {
     /// The time since the snapshot before: a counter's difference, so nothing is missed and nothing is late.
     SincePrevious,
+    /// The time since the GPM counters were read before: the driver moves them ten times a second, so a tenth of a
+    /// second or a little more, however often snapshots are taken.
+    SinceCounters,
     /// The time since the details before, a second or two.
     SinceDetails,
     /// About a second, and told about a second late: the driver's own average.
@@ -86,13 +89,17 @@ impl Window {
     /// Whether a reader that comes by less often gets the mean over the time since it last came, instead of a value of
     /// that moment.
     pub fn accumulates(self) -> bool {
-        matches!(self, Self::SincePrevious | Self::SinceDetails)
+        matches!(self, Self::SincePrevious | Self::SinceCounters | Self::SinceDetails)
     }
 
     /// In words.
     pub fn words(self, lang: Lang) -> &'static str {
         let (en, zh) = match self {
             Self::SincePrevious => ("mean since the sample before, not late", "上次采样以来的均值，不滞后"),
+            Self::SinceCounters => (
+                "mean since the reading before, 0.1 s at least, not late",
+                "上次读数以来（至少 0.1 s）的均值，不滞后",
+            ),
             Self::SinceDetails => ("mean over the last second or two", "最近一两秒的均值"),
             Self::DriverSecond => {
                 ("driver's mean over about 1 s, about 1 s late", "驱动约 1 s 的均值，滞后约 1 s")
@@ -107,7 +114,7 @@ impl Window {
 /// How a value is taken out of a snapshot.
 #[derive(Debug, Clone, Copy)]
 pub enum Read {
-    /// Of the GPU, in every snapshot.
+    /// Of the GPU, in every snapshot or, for what the driver tells less often, in some.
     Gpu(fn(&GpuSnapshot) -> Option<f64>),
     /// Of the GPU, about once a second.
     GpuDetails(fn(&GpuDetails) -> Option<f64>),
@@ -177,7 +184,8 @@ impl Gauge {
 
     /// What a snapshot says, of the GPU at position `gpu`.
     pub fn at(&self, snapshot: &Snapshot, gpu: usize) -> At {
-        let missing = |missing: &Missing| At::Missing(missing.get(self.field).cloned().unwrap_or_default());
+        // What was asked in vain has a reason, so nothing with no reason was not asked for.
+        let missing = |missing: &Missing| missing.get(self.field).cloned().map_or(At::NotAsked, At::Missing);
         match self.read {
             Read::Host(read) => {
                 read(&snapshot.host).map_or_else(|| missing(&snapshot.host.missing), At::Value)
@@ -194,7 +202,7 @@ impl Gauge {
                 Some(readings) => match &readings.details {
                     Some(details) => read(details).map_or_else(|| missing(&details.missing), At::Value),
                     // A GPU that is gone says so for everything.
-                    None => readings.missing.get(self.field).cloned().map_or(At::NotAsked, At::Missing),
+                    None => missing(&readings.missing),
                 },
                 None => At::Missing(String::new()),
             },

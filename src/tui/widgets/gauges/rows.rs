@@ -170,6 +170,6 @@ pub(super) fn newest(
             Ok(format!("{}{age}", gauge.show(value)))
         }
         Some((_, At::Missing(why))) => Err(why),
-        Some((_, At::NotAsked)) | None => Err(core.lang.pick("not read yet", "还没有读到").to_owned()),
+        Some((_, At::NotAsked)) | None => Err(core.lang.pick("not read", "没有读到").to_owned()),
     }
 }

@@ -16,7 +16,7 @@ pub mod xid;
 pub use fingerprint::Fingerprint;
 pub use gauge::Gauge;
 pub use lens::Lens;
-pub use nvml::LIBRARY_VARIABLE;
+pub use nvml::{GPM_VARIABLE, LIBRARY_VARIABLE};
 pub use reading::{
     CgroupLimits, GpuDetails, GpuEvent, GpuInfo, GpuProcess, GpuSnapshot, HostDetails, HostSnapshot, Machine,
     MigInstance, Missing, RemappedRows, Snapshot,

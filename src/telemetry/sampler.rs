@@ -10,7 +10,7 @@ use std::{fmt, io};
 use infralab_labs::clock::mono_ns;
 use serde::Serialize;
 
-use super::gpu::Backoff;
+use super::gpu::{Ask, Backoff};
 use super::host::HostReader;
 use super::nvml::{self, Gpus};
 use super::{Machine, Snapshot};
@@ -36,7 +36,8 @@ impl Default for SamplerOptions {
     }
 }
 
-/// What a sampler delivers: the machine once, then snapshots.
+/// What a sampler delivers: the machine, then snapshots, and the machine again when it is another, as when its driver is
+/// loaded late.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Telemetry {
@@ -74,12 +75,24 @@ impl Sampler {
 
     /// Changes the rate, snapshots per second, brought into [`HZ_RANGE`]; takes effect at once.
     pub fn set_hz(&self, hz: f64) {
-        self.control.change(|wishes| wishes.period = period(hz));
+        self.control.change(|wishes| {
+            wishes.period = period(hz);
+            wishes.fresh += 1;
+        });
     }
 
-    /// Changes the process whose resident memory is read.
+    /// Changes the process whose resident memory is read; everything is read anew at the next snapshot, so that what the
+    /// process costs can be told from what came before.
     pub fn set_worker_pid(&self, pid: Option<u32>) {
-        self.control.change(|wishes| wishes.worker_pid = pid);
+        self.control.change(|wishes| {
+            wishes.worker_pid = pid;
+            wishes.fresh += 1;
+        });
+    }
+
+    /// Whether somebody looks. While nobody does, the GPM counters are left alone for those who need them.
+    pub fn set_watched(&self, watched: bool) {
+        self.control.change(|wishes| wishes.watched = watched);
     }
 }
 
@@ -105,6 +118,9 @@ impl Drop for Sampler {
 struct Wishes {
     period: Duration,
     worker_pid: Option<u32>,
+    watched: bool,
+    /// Counts the wishes to read everything anew.
+    fresh: u64,
     stop: bool,
 }
 
@@ -115,7 +131,13 @@ struct Control {
 
 impl Control {
     fn new(options: SamplerOptions) -> Self {
-        let wishes = Wishes { period: period(options.hz), worker_pid: options.worker_pid, stop: false };
+        let wishes = Wishes {
+            period: period(options.hz),
+            worker_pid: options.worker_pid,
+            watched: true,
+            fresh: 0,
+            stop: false,
+        };
         Self { wishes: Mutex::new(wishes), changed: Condvar::new() }
     }
 
@@ -184,31 +206,36 @@ fn sample(control: &Control, mut sink: Sink) {
     let mut host = HostReader::default();
     let mut ticks = Ticks::starting(Instant::now());
     let mut backoff = Backoff::default();
-    let mut is_known = false;
-    // Each turn is one life of the library: it is opened anew when no GPU answers any more, as after a driver upgrade
-    // or when a container has lost its devices.
+    let mut told: Option<Machine> = None;
+    let mut fresh = 0;
+    // Each turn is one life of the library: it is opened anew while no GPU answers, as after a driver upgrade, when a
+    // container has lost its devices, or when the driver is loaded after this program has started.
     loop {
         let opened = nvml::open();
-        let mut gpus = if is_known {
-            Gpus::rejoin(opened.as_ref(), &machine.gpus)
+        let mut gpus = if machine.gpus.is_empty() {
+            Gpus::discover(opened.as_ref(), &mut machine)
         } else {
-            let gpus = Gpus::discover(opened.as_ref(), &mut machine);
-            sink(Telemetry::Machine(machine.clone()));
-            is_known = true;
-            gpus
+            Gpus::rejoin(opened.as_ref(), &machine.gpus)
         };
+        if told.as_ref() != Some(&machine) {
+            sink(Telemetry::Machine(machine.clone()));
+            told = Some(machine.clone());
+        }
         loop {
             let Some(wishes) = control.next_tick(&mut ticks) else { return };
-            let started = Instant::now();
+            let (started, cpu) = (Instant::now(), thread_cpu());
             let now_ns = mono_ns();
-            let snapshot = Snapshot {
+            let ask = Ask { now_ns, forced: wishes.fresh != fresh, counters: wishes.watched };
+            fresh = wishes.fresh;
+            let gpus_now = gpus.snapshot(ask);
+            let host_now = host.snapshot(wishes.worker_pid);
+            sink(Telemetry::Snapshot(Snapshot {
                 mono_ns: now_ns,
-                gpus: gpus.snapshot(now_ns),
-                host: host.snapshot(wishes.worker_pid),
+                gpus: gpus_now,
+                host: host_now,
                 cost_us: started.elapsed().as_micros() as u64,
-                cpu_us: None,
-            };
-            sink(Telemetry::Snapshot(snapshot));
+                cpu_us: Some(thread_cpu().saturating_sub(cpu).as_micros() as u64),
+            }));
             if !gpus.are_lost() {
                 backoff = Backoff::default();
             } else if backoff.is_due(now_ns) {
@@ -217,6 +244,12 @@ fn sample(control: &Control, mut sink: Sink) {
             }
         }
     }
+}
+
+/// Processor time of this thread.
+fn thread_cpu() -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,85 +1,50 @@
 //! One GPU, asked reading by reading: a reading that fails leaves its reason and never hides another. What the driver
 //! says it can never answer is not asked again, and a GPU that is gone is left in peace for a growing while.
 //!
-//! The questions are a trait, so that every answer a driver can give is tried in tests without a GPU.
+//! Questions have three paces by what they cost: at every sample, once a second, every two seconds.
 
+mod backoff;
+mod counters;
+mod details;
+mod driver;
 #[cfg(test)]
 mod fake;
+mod info;
+mod mig;
+mod processes;
 mod questions;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
-use nvml_wrapper::struct_wrappers::device::{ProcessInfo, Utilization};
 
-use super::{GpuInfo, GpuProcess, GpuSnapshot};
+pub(super) use backoff::{Backoff, Every};
+use counters::Counters;
+pub(super) use driver::{Activity, Answer, Driver, Links, MemoryUse, MigUse, Threshold};
+use mig::Instances;
+use processes::Processes;
 pub(super) use questions::reason;
-use questions::{Questions, clock_reasons, percent, rate, told, told_both, watts};
+use questions::{Questions, clock_reasons, told, told_memory, watts};
 
-/// What a driver says to one question.
-pub(super) type Answer<T> = Result<T, NvmlError>;
-
-/// Counters of an activity since the GPM sample before.
-#[derive(Debug)]
-pub(super) struct Activity {
-    /// Percent.
-    pub(super) sm: Answer<f64>,
-    /// Percent.
-    pub(super) sm_occupancy: Answer<f64>,
-    /// Percent.
-    pub(super) tensor: Answer<f64>,
-    /// Percent.
-    pub(super) dram: Answer<f64>,
-    /// MiB/s.
-    pub(super) pcie_rx: Answer<f64>,
-    /// MiB/s.
-    pub(super) pcie_tx: Answer<f64>,
-}
-
-/// The questions a GPU is asked. Units are those of NVML unless the name says otherwise.
-pub(super) trait Driver {
-    /// A GPM sample, which means something only beside another one.
-    type Sample;
-
-    fn name(&self) -> Answer<String>;
-    fn uuid(&self) -> Answer<String>;
-    fn pci_bus_id(&self) -> Answer<String>;
-    fn power_limit_mw(&self) -> Answer<u32>;
-    fn max_sm_clock_mhz(&self) -> Answer<u32>;
-    fn mig_enabled(&self) -> Answer<bool>;
-    fn gpm_supported(&self) -> Answer<bool>;
-
-    fn utilization(&self) -> Answer<Utilization>;
-    /// Used and total, bytes.
-    fn memory(&self) -> Answer<(u64, u64)>;
-    fn power_mw(&self) -> Answer<u32>;
-    fn sm_clock_mhz(&self) -> Answer<u32>;
-    fn memory_clock_mhz(&self) -> Answer<u32>;
-    /// Bits of `nvmlClocksEventReason*`, unknown ones included.
-    fn clock_reasons(&self) -> Answer<u64>;
-    fn temperature_c(&self) -> Answer<u32>;
-    fn energy_mj(&self) -> Answer<u64>;
-    fn processes(&self) -> Answer<Vec<ProcessInfo>>;
-    /// KiB/s over 20 ms, which the call waits for.
-    fn pcie_rx_kib_s(&self) -> Answer<u32>;
-    /// KiB/s over 20 ms, which the call waits for.
-    fn pcie_tx_kib_s(&self) -> Answer<u32>;
-    fn gpm_sample(&self) -> Answer<Self::Sample>;
-    fn gpm_activity(&self, before: &Self::Sample, now: &Self::Sample) -> Answer<Activity>;
-}
+use super::process::Identity;
+use super::{GpuDetails, GpuEvent, GpuInfo, GpuSnapshot};
 
 /// Every reading of a [`GpuSnapshot`] that can be missing.
-const FIELDS: [&str; 17] = [
+const FIELDS: [&str; 22] = [
     "util_pct",
     "memory_util_pct",
     "sm_pct",
     "sm_occupancy_pct",
     "tensor_pct",
+    "fp64_pct",
+    "fp32_pct",
+    "fp16_pct",
     "dram_pct",
     "memory_used_bytes",
+    "memory_reserved_bytes",
+    "memory_free_bytes",
     "memory_total_bytes",
     "power_w",
     "sm_clock_mhz",
@@ -91,50 +56,24 @@ const FIELDS: [&str; 17] = [
     "energy_mj",
     "processes",
 ];
-const ACTIVITY: &[&str] = &["sm_pct", "sm_occupancy_pct", "tensor_pct", "dram_pct"];
+const MEMORY: &[&str] = FIELDS.split_at(9).1.split_at(4).0;
 const PCIE: &[&str] = &["pcie_rx_mib_s", "pcie_tx_mib_s"];
-const GPM: &[&str] =
-    &["sm_pct", "sm_occupancy_pct", "tensor_pct", "dram_pct", "pcie_rx_mib_s", "pcie_tx_mib_s"];
 
-/// The counter behind PCIe readings without GPM blocks for 20 ms a direction, so it is asked this seldom.
-const PCIE_PERIOD_NS: u64 = 1_000_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
 
-const FIRST_SAMPLE: &str = "counted between two samples, and this is the first";
-
-/// When to try again what failed: after 1 s, then twice as long each time, up to 30 s.
-#[derive(Debug, Default)]
-pub(super) struct Backoff {
-    wait_ns: u64,
-    retry_at_ns: u64,
-}
-
-impl Backoff {
-    const FIRST_NS: u64 = 1_000_000_000;
-    const LONGEST_NS: u64 = 30_000_000_000;
-
-    /// Notes one more failure at `now_ns`.
-    pub(super) fn failed(&mut self, now_ns: u64) {
-        self.wait_ns = (self.wait_ns * 2).clamp(Self::FIRST_NS, Self::LONGEST_NS);
-        self.retry_at_ns = now_ns.saturating_add(self.wait_ns);
-    }
-
-    /// Whether the wait is over.
-    pub(super) fn is_due(&self, now_ns: u64) -> bool {
-        now_ns >= self.retry_at_ns
-    }
-}
-
-/// GPM counters of one GPU.
-enum Gpm<S> {
-    /// Never answers; why.
-    Off(String),
-    /// Answers; the sample before, if there is one.
-    On(Option<S>),
+/// What a sample asks for beyond what is always asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Ask {
+    /// Shared clock, ns.
+    pub(super) now_ns: u64,
+    /// Everything, whatever was asked a moment ago.
+    pub(super) forced: bool,
+    /// The GPM counters too. Another profiler may need them while nobody looks here.
+    pub(super) counters: bool,
 }
 
 /// The last PCIe readings of the slow counter.
 struct SlowPcie {
-    read_at_ns: u64,
     rx_mib_s: Option<f64>,
     tx_mib_s: Option<f64>,
     missing: BTreeMap<String, String>,
@@ -144,30 +83,42 @@ struct SlowPcie {
 pub(super) struct Gpu<D: Driver> {
     index: u32,
     device: Option<D>,
+    gpm_off: Option<String>,
     mig: bool,
-    gpm: Gpm<D::Sample>,
+    unified: bool,
+    counters: Counters<D::Sample>,
+    instances: Instances<D::Sample>,
     refused: BTreeMap<&'static str, String>,
+    each_second: Every,
+    each_two: Every,
+    /// As they were read last, for what is carried between.
+    details: Option<GpuDetails>,
     pcie: Option<SlowPcie>,
+    processes: Processes,
     absence: Option<String>,
     backoff: Backoff,
-    name_of: fn(u32) -> Option<String>,
-    names: HashMap<u32, Option<String>>,
 }
 
 impl<D: Driver> Gpu<D> {
-    /// A GPU that is connected at its first snapshot; `name_of` tells the command name of a process.
-    pub(super) fn new(index: u32, name_of: fn(u32) -> Option<String>) -> Self {
+    /// A GPU that is connected at its first snapshot; `identify` tells who is behind a pid, and `gpm_off`, why its GPM
+    /// counters shall be left alone.
+    pub(super) fn new(index: u32, identify: fn(u32) -> Identity, gpm_off: Option<String>) -> Self {
         Self {
             index,
             device: None,
+            gpm_off,
             mig: false,
-            gpm: Gpm::Off(String::new()),
+            unified: false,
+            counters: Counters::Off(String::new()),
+            instances: Instances::default(),
             refused: BTreeMap::new(),
+            each_second: Every::ns(SECOND_NS),
+            each_two: Every::ns(2 * SECOND_NS),
+            details: None,
             pcie: None,
+            processes: Processes::new(identify),
             absence: None,
             backoff: Backoff::default(),
-            name_of,
-            names: HashMap::new(),
         }
     }
 
@@ -179,60 +130,72 @@ impl<D: Driver> Gpu<D> {
     /// Takes a handle and learns what it can answer.
     pub(super) fn connect(&mut self, device: D) {
         self.mig = device.mig_enabled().unwrap_or(false);
-        self.gpm = match device.gpm_supported() {
-            Ok(true) => Gpm::On(None),
-            Ok(false) if self.mig => Gpm::Off(reason(&NvmlError::NotSupported, true)),
-            Ok(false) => Gpm::Off("GPM counters need a Hopper GPU or a newer one".to_owned()),
-            Err(error) => Gpm::Off(format!("no GPM counters: {}", reason(&error, self.mig))),
+        self.unified = info::is_unified(&device);
+        self.counters = match (&self.gpm_off, device.gpm_supported()) {
+            (Some(why), _) => Counters::Off(why.clone()),
+            (None, Ok(true)) => Counters::on(),
+            (None, Ok(false)) if self.mig => Counters::Off(reason(&NvmlError::NotSupported, true)),
+            (None, Ok(false)) => Counters::Off("GPM counters need a Hopper GPU or a newer one".to_owned()),
+            (None, Err(error)) => Counters::Off(format!("no GPM counters: {}", reason(&error, self.mig))),
         };
+        self.instances = Instances::default();
         self.refused.clear();
+        self.each_second = Every::ns(SECOND_NS);
+        self.each_two = Every::ns(2 * SECOND_NS);
+        self.details = None;
         self.pcie = None;
         self.device = Some(device);
     }
 
     /// What does not change, as far as the GPU tells it.
     pub(super) fn info(&self) -> GpuInfo {
-        let Some(device) = &self.device else {
-            return GpuInfo { index: self.index, ..GpuInfo::default() };
-        };
-        GpuInfo {
-            index: self.index,
-            name: device.name().ok(),
-            uuid: device.uuid().ok(),
-            pci_bus_id: device.pci_bus_id().ok(),
-            memory_total_bytes: device.memory().and_then(told_both).ok().map(|(_, total)| total),
-            power_limit_w: device.power_limit_mw().ok().map(watts),
-            max_sm_clock_mhz: device.max_sm_clock_mhz().ok(),
-            gpm: matches!(self.gpm, Gpm::On(_)),
-            mig: device.mig_enabled().ok(),
-            ..GpuInfo::default()
+        match &self.device {
+            Some(device) => info::of(device, self.index, self.counters.off_because().is_none(), self.unified),
+            None => GpuInfo { index: self.index, ..GpuInfo::default() },
         }
     }
 
-    /// Asks everything. A GPU without a handle, or one that was lost, is connected again when its wait is over.
-    pub(super) fn snapshot(&mut self, now_ns: u64, handle: impl FnOnce() -> Answer<D>) -> GpuSnapshot {
+    /// Asks what is due. A GPU without a handle, or one that was lost, is connected again when its wait is over. `events`
+    /// are those that came since the snapshot before, or why none can come.
+    pub(super) fn snapshot(
+        &mut self,
+        ask: Ask,
+        events: Result<Vec<GpuEvent>, &str>,
+        handle: impl FnOnce() -> Answer<D>,
+    ) -> GpuSnapshot {
+        let (events, no_events) = events.map_or_else(|why| (Vec::new(), Some(why)), |events| (events, None));
+        let snapshot = self.readings(ask, no_events, handle);
+        GpuSnapshot { events, ..snapshot }
+    }
+
+    fn readings(
+        &mut self,
+        ask: Ask,
+        no_events: Option<&str>,
+        handle: impl FnOnce() -> Answer<D>,
+    ) -> GpuSnapshot {
         if self.device.is_none() {
-            if let Some(why) = self.absence.as_ref().filter(|_| !self.backoff.is_due(now_ns)) {
+            if let Some(why) = self.absence.as_ref().filter(|_| !self.backoff.is_due(ask.now_ns)) {
                 return absent(self.index, why);
             }
             match handle() {
                 Ok(device) => self.connect(device),
-                Err(error) => return self.lose(now_ns, reason(&error, self.mig)),
+                Err(error) => return self.lose(ask.now_ns, reason(&error, self.mig)),
             }
         }
-        match self.read(now_ns) {
+        match self.read(ask, no_events) {
             Ok(snapshot) => {
                 self.absence = None;
                 self.backoff = Backoff::default();
                 snapshot
             }
-            Err(why) => self.lose(now_ns, why),
+            Err(why) => self.lose(ask.now_ns, why),
         }
     }
 
     fn lose(&mut self, now_ns: u64, why: String) -> GpuSnapshot {
         self.device = None;
-        self.gpm = Gpm::Off(String::new());
+        self.counters = Counters::Off(String::new());
         self.backoff.failed(now_ns);
         let snapshot = absent(self.index, &why);
         self.absence = Some(why);
@@ -240,107 +203,117 @@ impl<D: Driver> Gpu<D> {
     }
 
     /// The readings, or why the whole GPU counts as gone.
-    fn read(&mut self, now_ns: u64) -> Result<GpuSnapshot, String> {
+    fn read(&mut self, due: Ask, no_events: Option<&str>) -> Result<GpuSnapshot, String> {
         let Some(device) = &self.device else { return Err("no handle".to_owned()) };
+        let each_two = self.each_two.is_due(due.now_ns, due.forced);
+        // The slow ones go with those of every second, in one set of details.
+        let each_second = self.each_second.is_due(due.now_ns, due.forced || each_two);
         let mut ask = Questions::new(&mut self.refused, self.mig);
+        let mut snapshot = GpuSnapshot { index: self.index, ..GpuSnapshot::default() };
 
         // First, so that its time is as near as can be to the snapshot's.
-        let activity = match &mut self.gpm {
-            Gpm::On(before) => {
-                let now = ask.ask("gpm", GPM, || device.gpm_sample());
-                let activity = match (before.as_ref(), now.as_ref()) {
-                    (Some(before), Some(now)) => ask.ask("gpm", GPM, || device.gpm_activity(before, now)),
-                    (None, Some(_)) => {
-                        ask.leave_out(GPM, FIRST_SAMPLE);
-                        None
-                    }
-                    (_, None) => None,
-                };
-                *before = now;
-                activity
-            }
-            Gpm::Off(why) => {
-                ask.leave_out(ACTIVITY, why);
-                None
-            }
-        };
-        let mut snapshot = GpuSnapshot { index: self.index, ..GpuSnapshot::default() };
-        if let Some(activity) = activity {
-            snapshot.sm_pct = ask.one("sm_pct", || activity.sm.and_then(percent));
-            snapshot.sm_occupancy_pct =
-                ask.one("sm_occupancy_pct", || activity.sm_occupancy.and_then(percent));
-            snapshot.tensor_pct = ask.one("tensor_pct", || activity.tensor.and_then(percent));
-            snapshot.dram_pct = ask.one("dram_pct", || activity.dram.and_then(percent));
-            snapshot.pcie_rx_mib_s = ask.one("pcie_rx_mib_s", || activity.pcie_rx.and_then(rate));
-            snapshot.pcie_tx_mib_s = ask.one("pcie_tx_mib_s", || activity.pcie_tx.and_then(rate));
-        } else if matches!(self.gpm, Gpm::Off(_)) {
-            let slow =
-                self.pcie.take().filter(|slow| now_ns.saturating_sub(slow.read_at_ns) < PCIE_PERIOD_NS);
-            let slow = slow.unwrap_or_else(|| read_slow_pcie(device, now_ns, &mut ask));
+        if due.counters {
+            self.counters.read(device, due.now_ns, &mut ask, &mut snapshot);
+        } else {
+            self.counters.rest();
+        }
+        if self.counters.off_because().is_some() {
+            let slow = self.pcie.take().filter(|_| !each_second);
+            let slow = slow.unwrap_or_else(|| read_slow_pcie(device, &mut ask));
             (snapshot.pcie_rx_mib_s, snapshot.pcie_tx_mib_s) = (slow.rx_mib_s, slow.tx_mib_s);
             ask.missing.extend(slow.missing.clone());
             self.pcie = Some(slow);
         }
-
-        if let Some(utilization) =
-            ask.ask("utilization", &["util_pct", "memory_util_pct"], || device.utilization())
-        {
-            snapshot.util_pct = Some(f64::from(utilization.gpu.min(100)));
-            snapshot.memory_util_pct = Some(f64::from(utilization.memory.min(100)));
+        read_always(device, &mut ask, &mut snapshot, self.unified);
+        if each_two {
+            snapshot.energy_mj = ask.one("energy_mj", || device.energy_mj().and_then(told));
         }
-        let memory = &["memory_used_bytes", "memory_total_bytes"];
-        if let Some((used, total)) = ask.ask("memory", memory, || device.memory().and_then(told_both)) {
-            snapshot.memory_used_bytes = Some(used);
-            snapshot.memory_total_bytes = Some(total);
+        let memory_used = snapshot.memory_used_bytes;
+        snapshot.processes = self.processes.read(device, &mut ask, memory_used, each_second);
+        if self.unified {
+            use_of_processes(&mut snapshot, &mut ask);
         }
-        snapshot.power_w = ask.one("power_w", || device.power_mw()).map(watts);
-        snapshot.sm_clock_mhz = ask.one("sm_clock_mhz", || device.sm_clock_mhz());
-        snapshot.memory_clock_mhz = ask.one("memory_clock_mhz", || device.memory_clock_mhz());
-        snapshot.clock_reasons = ask.one("clock_reasons", || device.clock_reasons()).map(clock_reasons);
-        snapshot.temperature_c = ask.one("temperature_c", || device.temperature_c());
-        snapshot.energy_mj = ask.one("energy_mj", || device.energy_mj().and_then(told));
-        if let Some(listed) = ask.one("processes", || device.processes()) {
-            let (processes, names) = processes(listed, &mut self.names, self.name_of);
-            snapshot.processes = Some(processes);
-            self.names = names;
-        }
+        let answered = ask.answered;
         snapshot.missing = ask.finish()?;
+
+        if each_second {
+            let mut ask = Questions::new(&mut self.refused, self.mig);
+            let mut details = details::read(device, &mut ask, self.details.as_ref());
+            if each_two {
+                details::read_slow(device, &mut ask, &mut details);
+                if due.counters {
+                    self.counters.read_links(device, &mut ask, &mut details);
+                } else {
+                    ask.leave_out(counters::LINKS, counters::UNWATCHED);
+                }
+                let is_cut = device.mig_enabled().unwrap_or(self.mig);
+                let unwatched = (!due.counters).then_some(counters::UNWATCHED);
+                let gpm_off = self.gpm_off.as_deref().or(unwatched);
+                details.mig =
+                    if is_cut { self.instances.read(device, &mut ask, gpm_off) } else { Vec::new() };
+                self.mig = is_cut;
+            }
+            if let Some(why) = no_events {
+                ask.leave_out(&["events"], why);
+            }
+            // The GPU answered above, so what fails here is no loss, unless the driver says so.
+            ask.answered |= answered;
+            details.missing.extend(ask.finish()?);
+            self.details = Some(details.clone());
+            snapshot.details = Some(Box::new(details));
+        }
         Ok(snapshot)
+    }
+}
+
+/// What is cheap enough for every sample.
+fn read_always<D: Driver>(device: &D, ask: &mut Questions<'_>, snapshot: &mut GpuSnapshot, unified: bool) {
+    if let Some(utilization) =
+        ask.ask("utilization", &["util_pct", "memory_util_pct"], || device.utilization())
+    {
+        snapshot.util_pct = Some(f64::from(utilization.gpu.min(100)));
+        snapshot.memory_util_pct = Some(f64::from(utilization.memory.min(100)));
+    }
+    if unified {
+        ask.leave_out(MEMORY, info::UNIFIED);
+    } else if let Some(memory) = ask.ask("memory", MEMORY, || device.memory().and_then(told_memory)) {
+        snapshot.memory_used_bytes = Some(memory.used);
+        snapshot.memory_reserved_bytes = Some(memory.reserved);
+        snapshot.memory_free_bytes = Some(memory.free);
+        snapshot.memory_total_bytes = Some(memory.total);
+    }
+    snapshot.power_w = ask.one("power_w", || device.power_mw()).map(watts);
+    snapshot.sm_clock_mhz = ask.one("sm_clock_mhz", || device.sm_clock_mhz());
+    snapshot.memory_clock_mhz = ask.one("memory_clock_mhz", || device.memory_clock_mhz());
+    snapshot.clock_reasons = ask.one("clock_reasons", || device.clock_reasons()).map(clock_reasons);
+    snapshot.temperature_c = ask.one("temperature_c", || device.temperature_c());
+}
+
+/// With the host's memory, what the GPU uses is what its processes use of it.
+fn use_of_processes(snapshot: &mut GpuSnapshot, ask: &mut Questions<'_>) {
+    let told = snapshot.processes.iter().flatten().filter_map(|process| process.memory_bytes);
+    let (mut sum, mut any) = (0_u64, snapshot.processes.as_ref().is_some_and(Vec::is_empty));
+    for bytes in told {
+        (sum, any) = (sum.saturating_add(bytes), true);
+    }
+    if any {
+        snapshot.memory_used_bytes = Some(sum);
+        ask.missing.remove("memory_used_bytes");
     }
 }
 
 /// A snapshot in which every reading is missing for one reason.
 pub(super) fn absent(index: u32, why: &str) -> GpuSnapshot {
-    let missing = FIELDS.iter().map(|field| ((*field).to_owned(), why.to_owned())).collect();
+    let fields = FIELDS.iter().chain(&details::FIELDS);
+    let missing = fields.map(|field| ((*field).to_owned(), why.to_owned())).collect();
     GpuSnapshot { index, missing, ..GpuSnapshot::default() }
 }
 
-fn read_slow_pcie<D: Driver>(device: &D, now_ns: u64, ask: &mut Questions) -> SlowPcie {
+/// The counter behind PCIe readings without GPM blocks for 20 ms a direction, so it is asked once a second.
+fn read_slow_pcie<D: Driver>(device: &D, ask: &mut Questions<'_>) -> SlowPcie {
     let rx_mib_s = ask.one("pcie_rx_mib_s", || device.pcie_rx_kib_s()).map(|kib| f64::from(kib) / 1024.0);
     let tx_mib_s = ask.one("pcie_tx_mib_s", || device.pcie_tx_kib_s()).map(|kib| f64::from(kib) / 1024.0);
     let missing = PCIE.iter().filter_map(|field| ask.missing.get_key_value(*field));
     let missing = missing.map(|(field, why)| (field.clone(), why.clone())).collect();
-    SlowPcie { read_at_ns: now_ns, rx_mib_s, tx_mib_s, missing }
-}
-
-/// The processes that are real, largest first, and their names, asked once for as long as a process stays.
-fn processes(
-    listed: Vec<ProcessInfo>,
-    known: &mut HashMap<u32, Option<String>>,
-    name_of: fn(u32) -> Option<String>,
-) -> (Vec<GpuProcess>, HashMap<u32, Option<String>>) {
-    let mut names = HashMap::new();
-    let mut processes = Vec::new();
-    // Drivers 525 to 535 list pids 0 and u32::MAX, which no process has.
-    for process in listed.into_iter().filter(|process| process.pid != 0 && process.pid != u32::MAX) {
-        let name = known.remove(&process.pid).unwrap_or_else(|| name_of(process.pid));
-        names.insert(process.pid, name.clone());
-        let memory_bytes = match process.used_gpu_memory {
-            UsedGpuMemory::Used(bytes) => Some(bytes).filter(|bytes| *bytes != u64::MAX),
-            UsedGpuMemory::Unavailable => None,
-        };
-        processes.push(GpuProcess { pid: process.pid, name, memory_bytes, ..GpuProcess::default() });
-    }
-    processes.sort_by_key(|process| (std::cmp::Reverse(process.memory_bytes), process.pid));
-    (processes, names)
+    SlowPcie { rx_mib_s, tx_mib_s, missing }
 }

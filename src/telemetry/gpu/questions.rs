@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::error::NvmlError;
 
-use super::Answer;
+use super::driver::{Answer, MemoryUse};
 
 /// One round of questions to one GPU.
 pub(super) struct Questions<'a> {
@@ -13,7 +13,7 @@ pub(super) struct Questions<'a> {
     mig: bool,
     pub(super) missing: BTreeMap<String, String>,
     lost: Option<String>,
-    answered: bool,
+    pub(super) answered: bool,
     failed: Option<String>,
 }
 
@@ -132,6 +132,14 @@ pub(super) fn told(value: u64) -> Answer<u64> {
 
 pub(super) fn told_both((used, total): (u64, u64)) -> Answer<(u64, u64)> {
     Ok((told(used)?, told(total)?))
+}
+
+/// Memory of which use and size are told; what is reserved is told by newer drivers only, and counts as nothing else.
+pub(super) fn told_memory(memory: MemoryUse) -> Answer<MemoryUse> {
+    for bytes in [memory.used, memory.free, memory.reserved, memory.total] {
+        told(bytes)?;
+    }
+    Ok(memory)
 }
 
 pub(super) fn percent(value: f64) -> Answer<f64> {

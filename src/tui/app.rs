@@ -83,6 +83,8 @@ pub(super) struct App {
     stacks: HashMap<Tab, Vec<Screen>>,
     /// Samples a second while a panel is on the screen.
     panel_hz: f64,
+    /// Whether the sampler was told that somebody looks.
+    watched: bool,
     /// Samples a second of the run in [`Core::active`], chosen at its start.
     run_hz: f64,
     /// The run in [`Core::active`] has no closing record yet.
@@ -117,6 +119,7 @@ impl App {
             tab: Tab::Home,
             stacks: HashMap::new(),
             panel_hz: pace::PANEL_HZ,
+            watched: true,
             run_hz: pace::burst_hz(&VecDeque::new()),
             unfinished: false,
         };
@@ -137,10 +140,10 @@ impl App {
             // The run before may still be waiting to see its memory come back.
             effects.splice(0..0, self.finish_run());
         }
-        let wanted = self.wanted_hz();
-        if (wanted - self.core.sampling_hz).abs() > f64::EPSILON {
-            self.core.sampling_hz = wanted;
-            effects.push(Effect::SampleAt(wanted));
+        let (wanted, watched) = self.wanted_hz();
+        if (wanted - self.core.sampling_hz).abs() > f64::EPSILON || watched != self.watched {
+            (self.core.sampling_hz, self.watched) = (wanted, watched);
+            effects.push(Effect::SampleAt { hz: wanted, watched });
         }
         effects
     }
@@ -360,13 +363,14 @@ impl App {
         if session.settled() { self.finish_run() } else { Vec::new() }
     }
 
-    fn wanted_hz(&self) -> f64 {
+    /// Samples a second, and whether anybody looks at them.
+    fn wanted_hz(&self) -> (f64, bool) {
         if self.core.running() || self.unfinished {
-            self.run_hz
+            (self.run_hz, true)
         } else if self.screen().shows_readings() {
-            self.panel_hz
+            (self.panel_hz, true)
         } else {
-            pace::QUIET_HZ
+            (pace::QUIET_HZ, false)
         }
     }
 

@@ -259,7 +259,12 @@ pub(super) enum Effect {
     /// Read runs to compare; answers with [`Msg::RunsLoaded`] or [`Msg::Tell`].
     LoadRuns(Vec<Place>),
     /// Take this many samples a second from now on.
-    SampleAt(f64),
+    SampleAt {
+        /// Samples a second.
+        hz: f64,
+        /// Whether anybody looks; the counters that other profilers may need are read only then.
+        watched: bool,
+    },
     /// Clear the terminal and draw anew.
     Redraw,
     /// Give the terminal back until `fg`.

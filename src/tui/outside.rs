@@ -186,7 +186,10 @@ impl Outside {
                     Err(error) => Msg::Tell(Notice::bad(error.to_string())),
                 });
             }
-            Effect::SampleAt(hz) => self.sampler.set_hz(hz),
+            Effect::SampleAt { hz, watched } => {
+                self.sampler.set_watched(watched);
+                self.sampler.set_hz(hz);
+            }
             Effect::Redraw => screen.clear(),
             Effect::Suspend => screen.suspend(),
         }

@@ -125,7 +125,7 @@ fn a_running_lab_can_be_stopped_and_no_second_one_started() {
     press(&mut app, "5 Enter F5");
     let header = recorded().into_iter().next().expect("a header");
     let effects = app.update(Msg::Lab(Box::new(header)));
-    assert_eq!(effects, [Effect::SampleAt(10.0)], "readings come faster while a lab runs");
+    assert_eq!(effects, [Effect::SampleAt { hz: 5.0, watched: true }], "faster while a lab runs");
     assert_eq!(press(&mut app, "F6"), [Effect::StopLab]);
     press(&mut app, "Esc");
     assert!(drawn(&app).contains("● lab runs"));
@@ -270,7 +270,7 @@ fn readings_are_drawn_only_where_they_are_shown() {
     app.update(Msg::Snapshot(Box::new(snapshot(1))));
     assert!(app.dirty, "home shows them");
     let effects = press(&mut app, "2");
-    assert_eq!(effects, [Effect::SampleAt(0.5)]);
+    assert_eq!(effects, [Effect::SampleAt { hz: 0.5, watched: false }]);
     app.dirty = false;
     app.update(Msg::Snapshot(Box::new(snapshot(2))));
     assert!(!app.dirty, "a list of notes does not");

@@ -1,8 +1,12 @@
-//! `infralab gpu`: readings of this machine, once or as a stream, for people or as JSON.
+//! `infralab gpu`: readings of this machine, once or as a stream, for people or as JSON; recorded, and played again.
 
+mod record;
+mod replay;
 mod text;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
@@ -10,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde::Serialize;
 
+use crate::paths::{Paths, PathsError};
 use crate::telemetry::sampler::HZ_RANGE;
 use crate::telemetry::{Machine, Sampler, SamplerOptions, Snapshot, Telemetry};
 
@@ -19,7 +24,7 @@ const ONCE_HZ: f64 = 5.0;
 /// A driver that says nothing for this long, beyond the time between snapshots, is taken to hang.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Show readings of this machine and its GPUs.
+/// Show readings of this machine and its GPUs, record them, or play a recording.
 #[derive(Debug, Clone, PartialEq, clap::Args)]
 pub(super) struct GpuArgs {
     /// Show one reading and end; --hz and --seconds do not apply
@@ -34,6 +39,21 @@ pub(super) struct GpuArgs {
     /// Print JSON: the machine first, then one object a line
     #[arg(long)]
     pub json: bool,
+    /// Record to this new file, compressed when its name ends in .gz; Ctrl-C ends it
+    ///
+    /// With a COMMAND after `--`, until that has ended: its time is the phase `command`, its exit code is recorded, and
+    /// --seconds only ends the taking of readings. Of the command its name is recorded, not its arguments.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["once", "json"])]
+    pub record: Option<PathBuf>,
+    /// Play the readings of a run: its id, the beginning of it, or a file, compressed or not
+    #[arg(long, value_name = "FILE|ID", conflicts_with_all = ["once", "hz", "seconds", "record"])]
+    pub replay: Option<String>,
+    /// How many times faster than recorded; 0: without waiting
+    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "replay")]
+    pub speed: f64,
+    /// Command to run while readings are recorded; exit code 1 when it fails
+    #[arg(last = true, value_name = "COMMAND", requires = "record")]
+    pub command: Vec<OsString>,
 }
 
 fn parse_hz(text: &str) -> Result<f64, String> {
@@ -50,8 +70,14 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Runs the command. Without NVML it shows the host and says on stderr, in text mode, why there are no GPU readings.
-pub(super) fn run(args: &GpuArgs) -> anyhow::Result<ExitCode> {
+/// Runs the command. `paths` are asked for only where a recording may be among the runs. Without NVML it shows the host and says on stderr, in text mode, why there are no GPU readings.
+pub(super) fn run(args: &GpuArgs, paths: impl FnOnce() -> Result<Paths, PathsError>) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &args.record {
+        return record::record(args, path);
+    }
+    if let Some(id) = &args.replay {
+        return replay::replay(args, id, &paths()?);
+    }
     let hz = if args.once { ONCE_HZ } else { args.hz };
     let (sender, received) = mpsc::channel();
     let sink = Box::new(move |telemetry| {
@@ -240,6 +266,13 @@ mod tests {
         ] {
             assert_eq!(args(line).expect_err(line).exit_code(), 2, "{line}");
         }
+        for line in
+            ["--record x --json", "--record x --replay y", "--speed 2", "--replay x --hz 2", "-- true"]
+        {
+            assert_eq!(args(line).expect_err(line).exit_code(), 2, "{line}");
+        }
+        let command = args("--record x --seconds 2 -- sh -c true").map(|args| args.command);
+        assert_eq!(command.ok(), Some(["sh", "-c", "true"].map(OsString::from).to_vec()));
         assert_eq!(args("--hz 0.1").map(|args| args.hz).ok(), Some(0.1));
         assert_eq!(args("--hz 50 --seconds 2.5").map(|args| args.seconds).ok(), Some(Some(2.5)));
     }

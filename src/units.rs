@@ -27,9 +27,10 @@ pub fn signed_bytes(bytes: f64) -> String {
     format!("{}{}", if bytes >= 0.0 { "+" } else { "−" }, binary_bytes(bytes.abs()))
 }
 
-/// A value with its unit, or `N/A`.
+/// A value with its unit, where it has one, or `N/A`.
 pub fn quantity(value: Option<f64>, unit: &str) -> String {
     match value {
+        Some(value) if unit.is_empty() => digits(value),
         Some(value) if unit == "x" => format!("{}×", digits(value)),
         Some(value) => format!("{} {unit}", digits(value)),
         None => "N/A".into(),

@@ -13,6 +13,7 @@ mod lab;
 mod lab_text;
 mod note;
 mod out;
+mod pace;
 mod progress;
 mod report;
 mod run;
@@ -68,7 +69,7 @@ enum Command {
     /// HTML is one file with its pictures inside. Markdown with --out FILE puts the pictures into a folder beside it,
     /// named like the file without its ending; on stdout it has none.
     Report(report::ReportArgs),
-    /// Readings of GPUs and host
+    /// Readings of GPUs and host, live, recorded or played again
     Gpu(gpu::GpuArgs),
     /// Export, import or undo progress
     #[command(subcommand)]
@@ -139,7 +140,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             crate::tui::run(crate::tui::Options { paths: paths()?, source, lang, start })?;
             ExitCode::SUCCESS
         }
-        Some(Command::Gpu(args)) => gpu::run(&args)?,
+        Some(Command::Gpu(args)) => gpu::run(&args, paths)?,
         Some(Command::Progress(command)) => progress::run(command, &paths()?)?,
         Some(Command::Engine(command)) => engine::run(&command, &paths()?)?,
         Some(Command::Check(args)) => check::run(&args, source)?,

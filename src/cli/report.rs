@@ -67,6 +67,9 @@ pub(super) fn run(
     let mut shown = Vec::new();
     for place in &places {
         match PastRun::read(place) {
+            Ok(run) if run.session.is_of_readings() => {
+                eprintln!("infralab: left out: {} is a recording of readings, not of a lab", run.record.run);
+            }
             Ok(run) => shown.push(run),
             // A file can go away or lose its header between the list and now.
             Err(error) => eprintln!("infralab: left out: {error}"),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::Record;
 use super::history::Listed;
+use super::{MONITOR, Record};
 
 /// Share of intervals that should hold: learners give the one that they are 80 % sure of.
 pub const TARGET: f64 = 0.8;
@@ -45,7 +45,7 @@ impl Predicted {
         let mut seen = BTreeSet::new();
         let mut all: Vec<Scored> = records
             .into_iter()
-            .filter(|record| seen.insert(record.run.as_str()))
+            .filter(|record| record.lab != MONITOR && seen.insert(record.run.as_str()))
             .flat_map(|record| {
                 record.predictions.iter().filter(|p| p.predicted.is_some() && p.measured.is_some()).map(|p| {
                     Scored {

@@ -9,6 +9,7 @@ pub mod past_run;
 pub mod prediction;
 pub mod preflight;
 pub mod record;
+pub mod recorder;
 pub mod replay;
 pub mod report;
 pub mod runner;

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use infralab_labs::find_lab;
-use infralab_labs::protocol::{Device, Quantity, ResidualPart, Text};
+use infralab_labs::protocol::{Device, DeviceKind, Quantity, ResidualPart, Text};
 use infralab_labs::spec::{ClosedForm, Params, PredictionSpec};
 use serde::{Deserialize, Serialize};
 
 use super::prediction::{Prediction, Side};
 use super::session::{LabSession, MemoryReturn, Status};
+use super::{Header, MONITOR};
 
 /// A finished run in one object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -152,7 +153,7 @@ impl Record {
             lab: header.request.lab.clone(),
             outcome: outcome.into(),
             failure,
-            device: hello.map(|h| h.device.clone()),
+            device: hello.map(|h| h.device.clone()).or_else(|| watched(header)),
             params: header.request.params.clone(),
             summary: session.summary.clone(),
             predictions: predictions(session),
@@ -172,6 +173,43 @@ impl Record {
             },
         })
     }
+}
+
+/// What a recording of readings is of: the GPU, several as `8 × NVIDIA H200`, or the host that has none. `None` for the
+/// run of a lab, whose worker says it.
+pub fn watched(header: &Header) -> Option<Device> {
+    let machine = &header.machine;
+    if header.request.lab != MONITOR {
+        return None;
+    }
+    let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".into());
+    let device = Device {
+        kind: DeviceKind::Cpu,
+        index: None,
+        name: name(&machine.cpu),
+        uuid: None,
+        total_memory_bytes: machine.memory_total_bytes,
+        free_memory_bytes: None,
+        compute_capability: None,
+        sm_count: None,
+    };
+    Some(match machine.gpus.as_slice() {
+        [] => device,
+        [gpu] => Device {
+            kind: DeviceKind::Cuda,
+            index: Some(gpu.index),
+            name: name(&gpu.name),
+            uuid: gpu.uuid.clone(),
+            total_memory_bytes: gpu.memory_total_bytes,
+            ..device
+        },
+        [first, ..] => {
+            let others = machine.gpus.iter().any(|g| g.name != first.name);
+            let more = if others { ", …" } else { "" };
+            let name = format!("{} × {}{more}", machine.gpus.len(), name(&first.name));
+            Device { kind: DeviceKind::Cuda, name, total_memory_bytes: None, ..device }
+        }
+    })
 }
 
 /// What the lab asks, with the answers so far: predicted, by closed form, measured, and the residual.

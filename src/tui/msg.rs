@@ -182,6 +182,14 @@ pub enum Action {
     Guide,
     /// Let the picture stand still, or go on.
     Pause,
+    /// To the reading before, in a replay.
+    StepBack,
+    /// To the next reading, in a replay.
+    StepOn,
+    /// Replay faster.
+    Faster,
+    /// Replay slower.
+    Slower,
     /// Another sampling lens.
     Lens,
     /// Another length of the history.

@@ -1,9 +1,13 @@
-//! `infralab gpu`: readings of this machine, once or as a stream, for people or as JSON.
+//! `infralab gpu`: readings of this machine, once or as a stream, for people or as JSON; recorded, and played again.
 
 mod gpu_text;
+mod record;
+mod replay;
 mod text;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
@@ -11,6 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde::Serialize;
 
+use crate::paths::{Paths, PathsError};
 use crate::telemetry::sampler::HZ_RANGE;
 use crate::telemetry::{Machine, Sampler, SamplerOptions, Snapshot, Telemetry};
 
@@ -19,17 +24,20 @@ const ONCE_HZ: f64 = 5.0;
 
 /// Readings per second as lines, unless asked otherwise.
 const LINE_HZ: f64 = 1.0;
+/// The same of recordings: as often as the driver moves its counters.
+const RECORD_HZ: f64 = 10.0;
 
 /// A driver that says nothing for this long, beyond the time between snapshots, is taken to hang.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Show readings of this machine and its GPUs: on a terminal the monitor of the interface, else lines.
+/// Show readings of this machine and its GPUs, record them, or play a recording; on a terminal the monitor of the
+/// interface, else lines.
 #[derive(Debug, Clone, PartialEq, clap::Args)]
 pub(super) struct GpuArgs {
     /// Show one reading and end; --hz and --seconds do not apply
     #[arg(long)]
     pub once: bool,
-    /// Readings per second, 0.1 to 50 [default: 2 on screen, 1 as lines]
+    /// Readings per second, 0.1 to 50 [default: 2 on screen, 10 recorded, 1 as lines]
     #[arg(long, value_name = "N", value_parser = parse_hz)]
     pub hz: Option<f64>,
     /// End after this many seconds
@@ -38,17 +46,33 @@ pub(super) struct GpuArgs {
     /// Print JSON: the machine first, then one object a line
     #[arg(long)]
     pub json: bool,
+    /// Record to this new file, compressed when its name ends in .gz; Ctrl-C ends it
+    ///
+    /// With a COMMAND after `--`, until that has ended: its time is the phase `command`, its exit code is recorded, and
+    /// --seconds only ends the taking of readings. Of the command its name is recorded, not its arguments.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["once", "json"])]
+    pub record: Option<PathBuf>,
+    /// Play the readings of a run: its id, the beginning of it, or a file, compressed or not
+    #[arg(long, value_name = "FILE|ID", conflicts_with_all = ["once", "hz", "seconds", "record"])]
+    pub replay: Option<String>,
+    /// How many times faster than recorded; 0: without waiting
+    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "replay")]
+    pub speed: f64,
+    /// Command to run while readings are recorded; exit code 1 when it fails
+    #[arg(last = true, value_name = "COMMAND", requires = "record")]
+    pub command: Vec<OsString>,
 }
 
 impl GpuArgs {
     /// Whether nothing asks for lines or for an end, so that a terminal may show the monitor instead.
     pub(super) fn may_open_monitor(&self) -> bool {
-        !(self.once || self.json) && self.seconds.is_none()
+        !(self.once || self.json || self.record.is_some() || self.replay.is_some()) && self.seconds.is_none()
     }
 
-    /// Readings per second of lines.
-    fn line_hz(&self) -> f64 {
-        self.hz.unwrap_or(LINE_HZ)
+    /// Readings per second.
+    fn asked_hz(&self) -> f64 {
+        let usual = if self.record.is_some() { RECORD_HZ } else { LINE_HZ };
+        self.hz.unwrap_or(usual)
     }
 }
 
@@ -66,20 +90,27 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Runs the command. Without NVML it shows the host and says on stderr, in text mode, why there are no GPU readings.
-pub(super) fn run(args: &GpuArgs) -> anyhow::Result<ExitCode> {
-    let hz = if args.once { ONCE_HZ } else { args.line_hz() };
+/// Runs the command. `paths` are asked for only where a recording may be among the runs. Without NVML it shows the host
+/// and says on stderr, in text mode, why there are no GPU readings.
+pub(super) fn run(args: &GpuArgs, paths: impl FnOnce() -> Result<Paths, PathsError>) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &args.record {
+        return record::record(args, path);
+    }
+    if let Some(id) = &args.replay {
+        return replay::replay(args, id, &paths()?);
+    }
+    let hz = if args.once { ONCE_HZ } else { args.asked_hz() };
     let (sender, received) = mpsc::channel();
     let sink = Box::new(move |telemetry| {
         // Nobody listens any more once the command is ending.
         let _ = sender.send(telemetry);
     });
-    let _sampler = Sampler::start(SamplerOptions { hz, worker_pid: None }, sink)
+    let sampler = Sampler::start(SamplerOptions { hz, worker_pid: None }, sink)
         .context("the system gave no thread to take readings on")?;
     let source = Source { received, patience: PATIENCE + Duration::from_secs_f64(1.0 / hz) };
     let (out, warn) = (&mut io::stdout().lock(), &mut io::stderr().lock());
     let shown =
-        if args.once { show_once(args, &source, out, warn) } else { stream(args, &source, out, warn) };
+        if args.once { show_once(args, &source, &|| sampler.set_hz(hz), out, warn) } else { stream(args, &source, out, warn) };
     match shown {
         Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
         shown => shown.map(|()| ExitCode::SUCCESS),
@@ -131,14 +162,17 @@ struct Once {
     snapshot: Snapshot,
 }
 
+/// Shows the second reading of all, since counters need two; `refresh` has it ask for what is not asked every time.
 fn show_once(
     args: &GpuArgs,
     source: &Source,
+    refresh: &dyn Fn(),
     out: &mut impl Write,
     warn: &mut impl Write,
 ) -> anyhow::Result<()> {
     let machine = source.machine()?;
     source.snapshot()?;
+    refresh();
     let snapshot = source.snapshot()?;
     if args.json {
         return write_line(out, &Once { machine, snapshot });
@@ -173,7 +207,7 @@ fn stream(
             out.flush()?;
         }
         // Half a period of room, so that a tick that came a little late or early does not change the count.
-        if args.seconds.is_some_and(|seconds| elapsed_s + 0.5 / args.line_hz() > seconds) {
+        if args.seconds.is_some_and(|seconds| elapsed_s + 0.5 / args.asked_hz() > seconds) {
             return Ok(());
         }
     }
@@ -231,6 +265,10 @@ mod tests {
 
     type Show = fn(&GpuArgs, &Source, &mut Vec<u8>, &mut Vec<u8>) -> anyhow::Result<()>;
 
+    fn once(args: &GpuArgs, source: &Source, out: &mut Vec<u8>, warn: &mut Vec<u8>) -> anyhow::Result<()> {
+        show_once(args, source, &|| {}, out, warn)
+    }
+
     fn shown(show: Show, line: &str, telemetry: Vec<Telemetry>) -> (String, String, anyhow::Result<()>) {
         let (mut out, mut warn) = (Vec::new(), Vec::new());
         let result = show(&args(line).expect("good arguments"), &source(telemetry), &mut out, &mut warn);
@@ -256,6 +294,13 @@ mod tests {
         ] {
             assert_eq!(args(line).expect_err(line).exit_code(), 2, "{line}");
         }
+        for line in
+            ["--record x --json", "--record x --replay y", "--speed 2", "--replay x --hz 2", "-- true"]
+        {
+            assert_eq!(args(line).expect_err(line).exit_code(), 2, "{line}");
+        }
+        let command = args("--record x --seconds 2 -- sh -c true").map(|args| args.command);
+        assert_eq!(command.ok(), Some(["sh", "-c", "true"].map(OsString::from).to_vec()));
         assert_eq!(args("--hz 0.1").map(|args| args.hz).ok(), Some(Some(0.1)));
         assert_eq!(args("--hz 50 --seconds 2.5").map(|args| args.seconds).ok(), Some(Some(2.5)));
     }
@@ -264,13 +309,13 @@ mod tests {
     fn the_monitor_is_for_those_who_asked_for_nothing_else() {
         let may = |line| args(line).map(|args| args.may_open_monitor()).ok();
         assert_eq!(["", "--hz 10"].map(may), [Some(true); 2]);
-        assert_eq!(["--once", "--json", "--seconds 3"].map(may), [Some(false); 3]);
+        assert_eq!(["--once", "--json", "--seconds 3", "--record x", "--replay x"].map(may), [Some(false); 5]);
     }
 
     #[test]
     fn once_as_json_is_one_object_with_the_second_reading() {
         let (out, warn, result) =
-            shown(show_once, "--once --json", vec![machine(), snapshot(0), snapshot(200)]);
+            shown(once, "--once --json", vec![machine(), snapshot(0), snapshot(200)]);
         result.expect("shown");
         let objects = objects(&out);
         assert_eq!(objects.len(), 1);

@@ -79,7 +79,8 @@ pub(super) fn list(args: &ListArgs, paths: &Paths) -> anyhow::Result<ExitCode> {
 
 fn object(run: &Listed) -> serde_json::Value {
     json!({
-        "run": run.header.run, "lab": run.header.request.lab, "size": run.header.request.size,
+        "run": run.header.run, "lab": run.header.request.lab,
+        "size": (!run.is_of_readings()).then_some(run.header.request.size),
         "unix_ms": run.header.unix_ms, "outcome": run.outcome(), "device": run.device,
         "recording": run.shipped(), "file": run.copied_as(),
     })

@@ -5,15 +5,15 @@ mod export;
 mod list;
 
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use compare::CompareArgs;
 use list::ListArgs;
 
+use super::pace::Pace;
 use super::{lab_text, out};
 use crate::lab::calibration::{Calibration, Predicted};
 use crate::lab::history::{self, Place, RunError};
-use crate::lab::replay::Player;
+use crate::lab::replay::laid_out;
 use crate::lab::report;
 use crate::lab::{LabEvent, LabSession, PastRun, Record};
 use crate::lang::Lang;
@@ -121,23 +121,16 @@ fn calibration(paths: &Paths, json: bool, lang: Lang) -> anyhow::Result<()> {
 }
 
 fn replay(place: &Place, speed: f64, json: bool, lang: Lang) -> anyhow::Result<()> {
-    anyhow::ensure!(speed >= 0.0 && speed.is_finite(), "--speed {speed}: use a number from 0");
-    let mut player = Player::new(history::load(place)?);
+    let pace = Pace::starting(speed)?;
     let mut printer = lab_text::Printer::new(lang, json);
     let mut session = LabSession::default();
-    let started = Instant::now();
-    while let Some(due_ns) = player.next_due_ns() {
-        if speed > 0.0 {
-            let at = Duration::from_nanos((due_ns as f64 / speed) as u64);
-            std::thread::sleep(at.saturating_sub(started.elapsed()));
+    for (due_ns, event) in laid_out(history::load(place)?) {
+        pace.wait_for(due_ns);
+        // The record is printed at the end, as after a run.
+        if !matches!(event, LabEvent::Record(_)) {
+            printer.print(&event)?;
         }
-        for event in player.due(due_ns) {
-            // The record is printed at the end, as after a run.
-            if !matches!(event, LabEvent::Record(_)) {
-                printer.print(&event)?;
-            }
-            session.apply(event);
-        }
+        session.apply(event);
     }
     let record = session.record.clone().or_else(|| Record::of(&session));
     record.map_or(Ok(()), |record| printer.finish(&session, &record))

@@ -1,14 +1,15 @@
 //! What runs there are, and which of them pass a filter.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use infralab_labs::protocol::Event;
 use infralab_labs::spec::Size;
 
-use super::{Place, RunError, SHIPPED};
-use crate::lab::{Header, LabEvent, Record, parse};
+use super::{Place, RunError, SHIPPED, content, stem};
+use crate::lab::record::watched;
+use crate::lab::{Header, LabEvent, MONITOR, Record, parse};
 use crate::visible::visible_line;
 
 /// The end of a run file that is searched for its closing record, and the beginning that is searched for its device.
@@ -52,7 +53,18 @@ pub struct Filter {
 impl Listed {
     fn new(header: Header, record: Option<Record>, device: Option<String>, place: Place) -> Self {
         let of_record = record.as_ref().and_then(|r| r.device.as_ref()).map(|d| d.name.clone());
-        Self { device: of_record.or(device), header, record, place }
+        let of_readings = || watched(&header).map(|d| d.name);
+        Self { device: of_record.or(device).or_else(of_readings), header, record, place }
+    }
+
+    /// Whether it is a recording of readings alone, and of no lab.
+    pub fn is_of_readings(&self) -> bool {
+        self.header.request.lab == MONITOR
+    }
+
+    /// Word for its size; a recording of readings has none.
+    pub fn size_name(&self) -> &'static str {
+        if self.is_of_readings() { "–" } else { self.header.request.size.name() }
     }
 
     /// Whether it is a recording that ships with the program.
@@ -68,9 +80,8 @@ impl Listed {
     /// Name of its file where that is not its id: a copy.
     pub fn copied_as(&self) -> Option<String> {
         let Place::File(path) = &self.place else { return None };
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        (stem != self.header.run)
-            .then(|| visible_line(&path.file_name().unwrap_or_default().to_string_lossy()))
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        (stem(&name) != Some(&self.header.run)).then(|| visible_line(&name))
     }
 
     /// Whether every word occurs in its id, lab, size, device, outcome or file name, in any case. `more` are further
@@ -79,7 +90,7 @@ impl Listed {
         let text = [
             self.header.run.as_str(),
             &self.header.request.lab,
-            self.header.request.size.name(),
+            self.size_name(),
             self.device.as_deref().unwrap_or_default(),
             self.outcome(),
             &self.copied_as().unwrap_or_default(),
@@ -113,10 +124,10 @@ pub fn scan(dir: &Path) -> Result<(Vec<Listed>, Vec<Unreadable>), RunError> {
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
     match std::fs::read_dir(dir) {
         Ok(entries) => {
-            for path in
-                entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "jsonl"))
-            {
-                match ends_of(&path) {
+            let is_named_so =
+                |p: &PathBuf| p.file_name().is_some_and(|name| stem(&name.to_string_lossy()).is_some());
+            for path in entries.flatten().map(|e| e.path()).filter(is_named_so) {
+                match listed(&path) {
                     Ok(run) => runs.push(run),
                     Err(error) => unreadable.push(Unreadable { path, why: error.to_string() }),
                 }
@@ -137,50 +148,98 @@ pub fn shipped() -> Vec<Listed> {
     SHIPPED
         .files()
         .filter_map(|file| {
-            let text = file.contents_utf8()?;
-            let (header, record) = ends(text.lines().next()?, text.lines().next_back()?)?;
-            Some(Listed::new(header, record, None, Place::Shipped(file.path().display().to_string())))
+            let ends = ends_of(Cursor::new(file.contents()), file.contents().len() as u64).ok()?;
+            Some(ends.listed(Place::Shipped(file.path().display().to_string())))
         })
         .collect()
 }
 
-fn ends_of(path: &Path) -> io::Result<Listed> {
+fn listed(path: &Path) -> io::Result<Listed> {
     // Opening a pipe would wait for a writer for ever.
     if !path.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    let mut reader = BufReader::new(File::open(path)?);
-    let mut first = Vec::new();
-    reader.by_ref().take(END_BYTES).read_until(b'\n', &mut first)?;
-    let size = reader.get_ref().metadata()?.len();
-    if size == 0 {
-        return Err(io::Error::other("it is empty"));
-    }
-    reader.seek(SeekFrom::Start(size.saturating_sub(END_BYTES)))?;
-    let mut tail = Vec::new();
-    reader.read_to_end(&mut tail)?;
-    let (first, tail) = (String::from_utf8_lossy(&first), String::from_utf8_lossy(&tail));
-    let (header, record) = ends(&first, tail.lines().next_back().unwrap_or_default())
-        .ok_or_else(|| io::Error::other("its first line is no header of a run"))?;
-    // A run that was cut off has no record to name the device; its greeting does.
-    let device = if record.is_none() { greeted(&mut reader)? } else { None };
-    Ok(Listed::new(header, record, device, Place::File(path.into())))
+    let file = File::open(path)?;
+    let size_bytes = file.metadata()?.len();
+    Ok(ends_of(BufReader::new(file), size_bytes)?.listed(Place::File(path.into())))
 }
 
-fn ends(first: &str, last: &str) -> Option<(Header, Option<Record>)> {
-    let LabEvent::Header(header) = parse(first).ok()? else { return None };
-    let record = match parse(last) {
+/// Both ends of a run.
+struct Ends {
+    header: Header,
+    record: Option<Record>,
+    /// Name of the device out of the worker's greeting, where no record tells it.
+    greeted: Option<String>,
+}
+
+impl Ends {
+    fn listed(self, place: Place) -> Listed {
+        Listed::new(self.header, self.record, self.greeted, place)
+    }
+}
+
+fn ends_of(mut from: impl BufRead + Seek, size_bytes: u64) -> io::Result<Ends> {
+    if size_bytes == 0 {
+        return Err(io::Error::other("it is empty"));
+    }
+    let is_compressed = content::is_compressed(from.fill_buf()?);
+    let mut first = Vec::new();
+    content::open(&mut from)?.take(END_BYTES).read_until(b'\n', &mut first)?;
+    let Ok(LabEvent::Header(header)) = parse(&String::from_utf8_lossy(&first)) else {
+        return Err(io::Error::other("its first line is no header of a run"));
+    };
+    from.seek(SeekFrom::Start(size_bytes.saturating_sub(END_BYTES)))?;
+    let mut end = Vec::new();
+    from.read_to_end(&mut end)?;
+    let record = if !is_compressed {
+        closing(&String::from_utf8_lossy(&end))
+    } else if let Some(record) = content::last_stream(&end).as_deref().and_then(closing) {
+        Some(record)
+    } else {
+        // Compressed by another program, or cut off: the end is only known to who has read the whole.
+        from.seek(SeekFrom::Start(0))?;
+        closing(&last_line(content::open(&mut from)?)?)
+    };
+    // A run that was cut off has no record to name the device; its greeting does.
+    let greeted = if record.is_none() {
+        from.seek(SeekFrom::Start(0))?;
+        greeted(content::open(&mut from)?)?
+    } else {
+        None
+    };
+    Ok(Ends { header, record, greeted })
+}
+
+/// The record in the last line.
+fn closing(end: &str) -> Option<Record> {
+    match parse(end.lines().next_back()?) {
         Ok(LabEvent::Record(record)) => Some(*record),
         _ => None,
-    };
-    Some((header, record))
+    }
+}
+
+/// The last line, up to where the file is damaged.
+fn last_line(mut from: impl BufRead) -> io::Result<String> {
+    let (mut line, mut last) = (Vec::new(), Vec::new());
+    loop {
+        line.clear();
+        match from.read_until(b'\n', &mut line) {
+            Ok(0) => return Ok(String::from_utf8_lossy(&last).into_owned()),
+            Ok(_) => std::mem::swap(&mut line, &mut last),
+            // The rest is lost, and with it how the run ended.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(String::new()),
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Name of the device out of the worker's greeting, which comes early.
-fn greeted(reader: &mut BufReader<File>) -> io::Result<Option<String>> {
-    reader.seek(SeekFrom::Start(0))?;
+fn greeted(from: impl BufRead) -> io::Result<Option<String>> {
     let mut head = Vec::new();
-    reader.take(END_BYTES).read_to_end(&mut head)?;
+    match from.take(END_BYTES).read_to_end(&mut head) {
+        Err(error) if error.kind() != io::ErrorKind::InvalidData => return Err(error),
+        _ => {}
+    }
     let head = String::from_utf8_lossy(&head);
     let greeting = head.lines().filter(|l| l.contains("hello")).find_map(|line| match parse(line) {
         Ok(LabEvent::Worker(Event::Hello(hello))) => Some(hello.device.name),

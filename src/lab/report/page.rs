@@ -23,12 +23,13 @@ pub struct Report<'a> {
     pub lang: Lang,
 }
 
-/// The runs that a report shows when none is named: the newest that completed of each lab, device and size.
+/// The runs that a report shows when none is named: the newest that completed of each lab, device and size. Recordings
+/// of readings are of no lab.
 pub fn pick(listed: &[Listed], with_recordings: bool) -> Vec<&Listed> {
     let mut seen = BTreeSet::new();
     listed
         .iter()
-        .filter(|r| r.outcome() == "completed" && (with_recordings || !r.shipped()))
+        .filter(|r| r.outcome() == "completed" && !r.is_of_readings() && (with_recordings || !r.shipped()))
         .filter(|r| {
             seen.insert((
                 r.header.request.lab.as_str(),
@@ -73,7 +74,7 @@ impl Report<'_> {
     }
 
     fn about(&self) -> Words {
-        let own = self.listed.iter().filter(|r| !r.shipped()).count();
+        let own = self.listed.iter().filter(|r| !r.shipped() && !r.is_of_readings()).count();
         let (shown, version) = (self.shown.len(), env!("CARGO_PKG_VERSION"));
         let words = self.lang.pick(
             format!(
@@ -131,7 +132,8 @@ impl Report<'_> {
             lang.pick("above", "上文"),
         ]);
         let shown: BTreeSet<&str> = self.shown.iter().map(|r| r.record.run.as_str()).collect();
-        for listed in self.listed {
+        // Recordings of readings measure no lab.
+        for listed in self.listed.iter().filter(|r| !r.is_of_readings()) {
             let here = shown.contains(listed.header.run.as_str());
             // A recording is somebody else's run: it belongs here only where it is shown.
             if matches!(listed.place, Place::Shipped(_)) && !here {

@@ -11,7 +11,7 @@ use infralab_labs::protocol::{
 use infralab_labs::spec::ClosedForm;
 use serde::{Deserialize, Serialize};
 
-use super::{Exited, Header, LabEvent, Record};
+use super::{Exited, Header, LabEvent, MONITOR, Record};
 use crate::telemetry::Snapshot;
 
 /// Log lines kept for the screen; the file keeps all.
@@ -168,7 +168,13 @@ impl LabSession {
             self.now_ns = self.now_ns.max(ns);
         }
         match event {
-            LabEvent::Header(header) => self.header = Some(header),
+            LabEvent::Header(header) => {
+                // Readings alone have no worker whose greeting would be waited for.
+                if header.request.lab == MONITOR {
+                    self.status = Status::Running;
+                }
+                self.header = Some(header);
+            }
             LabEvent::Snapshot(snapshot) => self.push_snapshot(snapshot),
             LabEvent::Log { line } => self.push_log(line),
             LabEvent::Exited(exited) => self.exit(exited),
@@ -202,6 +208,11 @@ impl LabSession {
     /// Nanoseconds from the start until the end, or until now.
     pub fn elapsed_ns(&self) -> u64 {
         self.ended_ns.unwrap_or(self.now_ns).saturating_sub(self.start_ns())
+    }
+
+    /// Whether it is a recording of readings alone, and of no lab.
+    pub fn is_of_readings(&self) -> bool {
+        self.header.as_ref().is_some_and(|h| h.request.lab == MONITOR)
     }
 
     /// The phase that lasts, innermost.
@@ -318,7 +329,8 @@ impl LabSession {
     }
 
     fn exit(&mut self, exited: Exited) {
-        if !self.ended() {
+        // The command beside which readings are taken may end before them.
+        if !self.ended() && !self.is_of_readings() {
             let how = match (exited.code, exited.signal) {
                 (_, Some(9)) => {
                     "it was killed (signal 9); on a host short of memory the kernel does that".into()

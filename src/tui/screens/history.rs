@@ -176,7 +176,7 @@ impl History {
             Span::raw(format!(
                 "{:<13} {:<5} {device:<24} ",
                 run.header.request.lab,
-                run.header.request.size.name()
+                run.size_name()
             )),
             Span::styled(format!("{glyph} {word}"), theme.style(role)),
             Span::styled(file, theme.style(Role::Dim)),

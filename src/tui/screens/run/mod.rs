@@ -2,6 +2,7 @@
 
 mod ledger;
 mod reconcile;
+mod recording;
 mod status;
 mod views;
 mod walk;
@@ -13,20 +14,19 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
+use self::recording::Recording;
 use self::status::status_line;
 use self::views::{log_lines, prediction_lines, table_lines};
+use super::monitor::open_term;
 use super::reader::Reader;
-
 use super::{Nav, Outcome, Screen};
-use crate::lab::replay::Player;
 use crate::lab::session::Curves;
 use crate::lab::{LabEvent, LabSession, Predictions};
 use crate::tui::app::Core;
 use crate::tui::msg::{Action, Effect};
 use crate::tui::theme::{Role, SELECTED};
-use crate::tui::widgets::gauges::{self, Readings};
-use crate::tui::widgets::plot;
-use crate::units;
+use crate::tui::widgets::gauges::{self, Readings, Selection};
+use crate::tui::widgets::{playback, plot};
 
 /// What is shown of a run.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub(crate) struct Run {
     ledger: (usize, usize),
     /// Step of the computation.
     step: usize,
+    /// What is selected of readings without a lab, which have the screen to themselves.
+    selection: Selection,
 }
 
 #[derive(Debug)]
@@ -47,16 +49,6 @@ enum Source {
     Active,
     /// A recording: what has been shown of it, and the rest.
     Recorded(Box<Recording>),
-}
-
-#[derive(Debug)]
-struct Recording {
-    events: Vec<LabEvent>,
-    /// Ships with the program: made elsewhere, not by this learner.
-    shipped: bool,
-    session: LabSession,
-    /// The player and the time at which it started; `None` when all is shown.
-    playing: Option<(Player, u64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,16 +94,20 @@ impl View {
 impl Run {
     /// The lab that runs.
     pub(super) fn active() -> Self {
-        Self { source: Source::Active, chart: 0, view: View::Chart, scroll: 0, ledger: (0, 0), step: 0 }
+        Self {
+            source: Source::Active,
+            chart: 0,
+            view: View::Chart,
+            scroll: 0,
+            ledger: (0, 0),
+            step: 0,
+            selection: Selection::default(),
+        }
     }
 
     /// A run out of a file.
     pub(super) fn recorded(events: Vec<LabEvent>, shipped: bool, play_from_ns: Option<u64>) -> Self {
-        let mut recording = Recording { events, shipped, session: LabSession::default(), playing: None };
-        match play_from_ns {
-            Some(now) => recording.play(now),
-            None => recording.show_all(),
-        }
+        let recording = Recording::new(events, shipped, play_from_ns);
         Self { source: Source::Recorded(Box::new(recording)), ..Self::active() }
     }
 
@@ -129,7 +125,7 @@ impl Run {
 
     /// Whether a recording plays.
     pub(super) fn replaying(&self) -> bool {
-        matches!(&self.source, Source::Recorded(r) if r.playing.is_some())
+        matches!(&self.source, Source::Recorded(r) if r.is_playing())
     }
 
     pub(super) fn tick(&mut self, now_ns: u64) {
@@ -139,6 +135,11 @@ impl Run {
     }
 
     pub(super) fn on(&mut self, action: Action, core: &Core) -> Outcome {
+        if self.session(core).is_some_and(LabSession::is_of_readings)
+            && let Some(outcome) = self.on_readings(action, core)
+        {
+            return outcome;
+        }
         let charts = self.session(core).and_then(lab_of).map_or(1, |lab| lab.charts.len().max(1));
         match action {
             Action::Back => return Outcome::nav(Nav::Back),
@@ -159,18 +160,47 @@ impl Run {
                 }
             }
             Action::Stop => match &mut self.source {
-                Source::Recorded(recording) if recording.playing.is_some() => recording.show_all(),
+                Source::Recorded(recording) if recording.is_replay() => recording.show_all(),
                 Source::Active if core.running() => return Outcome::effect(Effect::StopLab),
                 _ => return Outcome::refuse(core.lang.pick("nothing runs here", "这里没有正在运行的实验")),
             },
             Action::Replay => match &mut self.source {
-                Source::Recorded(recording) if recording.playing.is_some() => recording.show_all(),
+                Source::Recorded(recording) if recording.is_replay() => recording.show_all(),
                 Source::Recorded(recording) => recording.play(core.now_ns),
                 Source::Active => return replay_of(core),
+            },
+            action if recording::moves(action) => match &mut self.source {
+                Source::Recorded(recording) => recording.on(action),
+                Source::Active => {
+                    return Outcome::refuse(core.lang.pick(
+                        "time moves by itself while a lab runs; when it has ended, F5 replays it",
+                        "实验运行时时间不能拨动；结束后按 F5 回放",
+                    ));
+                }
             },
             _ => {}
         }
         Outcome::stay()
+    }
+
+    /// What the keys of the gauges do to readings without a lab; `None` for every other key.
+    fn on_readings(&mut self, action: Action, core: &Core) -> Option<Outcome> {
+        let Source::Recorded(recording) = &self.source else { return None };
+        let readings = recording.readings(core);
+        match action {
+            Action::Up => self.selection.move_gauge(-1, &readings),
+            Action::Down => self.selection.move_gauge(1, &readings),
+            Action::Left | Action::Right => {
+                self.selection.turn_span(action == Action::Right, readings.spans);
+            }
+            Action::Next | Action::Previous => {
+                self.selection.turn_gpu(action == Action::Next, readings.machine);
+            }
+            Action::Lens => self.selection.turn_lens(),
+            Action::Open => return Some(open_term(&self.selection, &readings, core)),
+            _ => return None,
+        }
+        Some(Outcome::stay())
     }
 
     /// Another chart, ledger or step: what the view has several of.
@@ -202,6 +232,21 @@ impl Run {
             frame.render_widget(Line::raw(core.lang.pick("  starting…", "  正在启动……")), area);
             return;
         };
+        let area = match &self.source {
+            Source::Recorded(recording) if recording.is_replay() && area.height > 3 => {
+                let [area, line] = Layout::vertical([Constraint::Min(1), Constraint::Length(1)]).areas(area);
+                playback::draw(frame, line, core, &recording.playback);
+                area
+            }
+            _ => area,
+        };
+        if let (Source::Recorded(recording), true) = (&self.source, session.is_of_readings()) {
+            let [head, body] = Layout::vertical([Constraint::Length(2), Constraint::Min(1)]).areas(area);
+            self.draw_head(frame, head, core, session);
+            let body = body.inner(ratatui::layout::Margin::new(1, 0));
+            gauges::draw(frame, body, core, &recording.readings(core), &self.selection);
+            return;
+        }
         // The view that tells everything about the predictions needs no summary of them below.
         let predictions = match self.view {
             View::Reconcile => Vec::new(),
@@ -230,20 +275,20 @@ impl Run {
 
     fn draw_head(&self, frame: &mut Frame<'_>, area: Rect, core: &Core, session: &LabSession) {
         let (lang, theme) = (core.lang, core.theme);
-        let title = lab_of(session).map_or("", |lab| lang.pick(&lab.title.en, &lab.title.zh).as_str());
+        let title = match lab_of(session) {
+            Some(lab) => lang.pick(&lab.title.en, &lab.title.zh).as_str(),
+            None if session.is_of_readings() => lang.pick("Readings", "读数"),
+            None => "",
+        };
         let mut first = vec![Span::styled(format!(" {title}"), theme.style(Role::Accent))];
         if let Source::Recorded(recording) = &self.source {
             let date = session.header.as_ref().map(|h| super::labs::date(h.unix_ms)).unwrap_or_default();
-            let position = recording.playing.as_ref().map(|(player, _)| {
-                let length = units::seconds(player.length_ns());
-                format!(" · {} / {length}", units::seconds(session.elapsed_ns()))
-            });
             let word = if recording.shipped {
                 lang.pick("RECORDING", "录制")
             } else {
                 lang.pick("past run", "历史运行")
             };
-            let text = format!("  {word} {date}{}", position.unwrap_or_default());
+            let text = format!("  {word} {date}");
             first.push(Span::styled(text, theme.style(Role::Warn)));
         }
         if let Some(hello) = &session.hello {
@@ -253,7 +298,8 @@ impl Run {
         }
         let mut second = status_line(session, core);
         second.push_span(Span::styled("   ", theme.style(Role::Dim)));
-        for view in View::of(Some(session)) {
+        let views = if session.is_of_readings() { Vec::new() } else { View::of(Some(session)) };
+        for view in views {
             let style = if view == self.view { SELECTED } else { theme.style(Role::Dim) };
             second.push_span(Span::styled(format!(" {} ", view.name(core)), style));
         }
@@ -297,38 +343,11 @@ impl Run {
     }
 
     fn draw_panel(&self, frame: &mut Frame<'_>, area: Rect, core: &Core, session: &LabSession) {
-        let machine = match (&self.source, &session.header) {
-            (Source::Recorded(_), Some(header)) => &header.machine,
-            _ => &core.machine,
+        let readings = match &self.source {
+            Source::Recorded(recording) => recording.readings(core),
+            Source::Active => Readings::of_run(session, &core.machine, true),
         };
-        let readings = Readings::of_run(session, machine, self.live());
         gauges::draw_side(frame, area, core, &readings);
-    }
-}
-
-impl Recording {
-    fn play(&mut self, now_ns: u64) {
-        self.session = LabSession::default();
-        self.playing = Some((Player::new(self.events.clone()), now_ns));
-        self.tick(now_ns);
-    }
-
-    fn show_all(&mut self) {
-        self.session = LabSession::default();
-        self.playing = None;
-        self.events.iter().for_each(|event| self.session.apply(event.clone()));
-        self.session.end_of_recording();
-    }
-
-    fn tick(&mut self, now_ns: u64) {
-        let Some((player, started)) = &mut self.playing else { return };
-        for event in player.due(now_ns.saturating_sub(*started)) {
-            self.session.apply(event);
-        }
-        if player.next_due_ns().is_none() {
-            self.session.end_of_recording();
-            self.playing = None;
-        }
     }
 }
 

@@ -92,7 +92,10 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 
 /// Runs the command. `paths` are asked for only where a recording may be among the runs. Without NVML it shows the host
 /// and says on stderr, in text mode, why there are no GPU readings.
-pub(super) fn run(args: &GpuArgs, paths: impl FnOnce() -> Result<Paths, PathsError>) -> anyhow::Result<ExitCode> {
+pub(super) fn run(
+    args: &GpuArgs,
+    paths: impl FnOnce() -> Result<Paths, PathsError>,
+) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.record {
         return record::record(args, path);
     }
@@ -109,8 +112,11 @@ pub(super) fn run(args: &GpuArgs, paths: impl FnOnce() -> Result<Paths, PathsErr
         .context("the system gave no thread to take readings on")?;
     let source = Source { received, patience: PATIENCE + Duration::from_secs_f64(1.0 / hz) };
     let (out, warn) = (&mut io::stdout().lock(), &mut io::stderr().lock());
-    let shown =
-        if args.once { show_once(args, &source, &|| sampler.set_hz(hz), out, warn) } else { stream(args, &source, out, warn) };
+    let shown = if args.once {
+        show_once(args, &source, &|| sampler.set_hz(hz), out, warn)
+    } else {
+        stream(args, &source, out, warn)
+    };
     match shown {
         Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
         shown => shown.map(|()| ExitCode::SUCCESS),
@@ -309,13 +315,15 @@ mod tests {
     fn the_monitor_is_for_those_who_asked_for_nothing_else() {
         let may = |line| args(line).map(|args| args.may_open_monitor()).ok();
         assert_eq!(["", "--hz 10"].map(may), [Some(true); 2]);
-        assert_eq!(["--once", "--json", "--seconds 3", "--record x", "--replay x"].map(may), [Some(false); 5]);
+        assert_eq!(
+            ["--once", "--json", "--seconds 3", "--record x", "--replay x"].map(may),
+            [Some(false); 5]
+        );
     }
 
     #[test]
     fn once_as_json_is_one_object_with_the_second_reading() {
-        let (out, warn, result) =
-            shown(once, "--once --json", vec![machine(), snapshot(0), snapshot(200)]);
+        let (out, warn, result) = shown(once, "--once --json", vec![machine(), snapshot(0), snapshot(200)]);
         result.expect("shown");
         let objects = objects(&out);
         assert_eq!(objects.len(), 1);

@@ -165,7 +165,8 @@ impl Recording<'_> {
             self.recorder.take(snapshot)?;
         }
         // Half a period of room, as for live readings.
-        let is_over = self.args.seconds.is_some_and(|seconds| elapsed_s + 0.5 / self.args.asked_hz() > seconds);
+        let is_over =
+            self.args.seconds.is_some_and(|seconds| elapsed_s + 0.5 / self.args.asked_hz() > seconds);
         if self.recorder.is_full() && !self.has_enough {
             tell("the recording holds as much as can be read back (1 GiB); no more readings are taken");
         }

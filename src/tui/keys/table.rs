@@ -114,8 +114,8 @@ pub const BINDINGS: &[Binding] = bindings! {
     P::Run, [Char('.'), Ctrl('n')], A::StepOn, "one reading on", "前进一次读数", false;
     P::Run, [Char('+'), Char('='), Ctrl('u')], A::Faster, "faster", "加速", false;
     P::Run, [Char('-'), Ctrl('d')], A::Slower, "slower", "减速", false;
-    P::Run, [ENTER], A::Open, "the gauge's term, in a recording of readings", "读数的术语（读数录制）", false;
-    P::Run, [F(9), Char('w')], A::Lens, "scraper's view, in a recording of readings", "采样透镜（读数录制）", false;
+    P::Run, [ENTER], A::Open, "the gauge's term, among readings", "读数的术语（读数视图）", false;
+    P::Run, [F(9), Char('w')], A::Lens, "scraper's view, among readings", "采样透镜（读数视图）", false;
 
     P::History, [ENTER], A::Open, "show", "查看", true;
     P::History, [F(5), Char('p')], A::Replay, "replay", "回放", true;

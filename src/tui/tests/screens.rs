@@ -133,7 +133,8 @@ fn run() {
             ("memory", "Right"),
             ("reconcile", "Tab"),
             ("table", "Tab Tab"),
-            ("log", "Tab Tab Tab"),
+            ("device", "Tab Tab Tab"),
+            ("log", "Tab Tab Tab Tab"),
         ];
         for (view, keys) in views {
             let mut app = used((columns, rows), Lang::En);

@@ -37,7 +37,7 @@ fn everywhere(columns: u16, rows: u16, gpus: usize, lang: Lang) {
         press(&mut app, "Esc Esc Esc");
     }
     app.update(Msg::RunLoaded { shipped: true, events: recorded(), play_from_ns: None });
-    for keys in ["Right", "Tab", "Tab", "Down Down"] {
+    for keys in ["Right", "Tab", "Tab", "Down Down", "Tab Down Right F9", "Tab"] {
         press(&mut app, keys);
         drawn(&app);
     }

@@ -39,7 +39,7 @@ pub(crate) struct Run {
     ledger: (usize, usize),
     /// Step of the computation.
     step: usize,
-    /// What is selected of readings without a lab, which have the screen to themselves.
+    /// What is selected of readings that have the screen to themselves.
     selection: Selection,
 }
 
@@ -58,6 +58,7 @@ enum View {
     Ledger,
     Walk,
     Table,
+    Device,
     Log,
 }
 
@@ -70,12 +71,11 @@ impl View {
         let has = |view: &Self| match view {
             Self::Ledger => session.is_some_and(|s| !s.ledgers.is_empty()),
             Self::Walk => session.is_some_and(|s| !s.walk.is_empty()),
-            Self::Chart | Self::Reconcile | Self::Table | Self::Log => true,
+            Self::Chart | Self::Reconcile | Self::Table | Self::Device | Self::Log => true,
         };
-        [Self::Chart, Self::Reconcile, Self::Ledger, Self::Walk, Self::Table, Self::Log]
-            .into_iter()
-            .filter(has)
-            .collect()
+        let all =
+            [Self::Chart, Self::Reconcile, Self::Ledger, Self::Walk, Self::Table, Self::Device, Self::Log];
+        all.into_iter().filter(has).collect()
     }
 
     fn name(self, core: &Core) -> &'static str {
@@ -85,6 +85,7 @@ impl View {
             Self::Ledger => ("ledger", "账本"),
             Self::Walk => ("step by step", "逐步"),
             Self::Table => ("table", "表"),
+            Self::Device => ("device", "设备"),
             Self::Log => ("log", "日志"),
         };
         core.lang.pick(en, zh)
@@ -135,9 +136,7 @@ impl Run {
     }
 
     pub(super) fn on(&mut self, action: Action, core: &Core) -> Outcome {
-        if self.session(core).is_some_and(LabSession::is_of_readings)
-            && let Some(outcome) = self.on_readings(action, core)
-        {
+        if let Some(outcome) = self.on_readings(action, core) {
             return outcome;
         }
         let charts = self.session(core).and_then(lab_of).map_or(1, |lab| lab.charts.len().max(1));
@@ -151,6 +150,9 @@ impl Run {
                 let step = if action == Action::Next { 1 } else { views.len() - 1 };
                 self.view = views[(at + step) % views.len()];
                 self.scroll = 0;
+                if let Some(readings) = self.readings(core) {
+                    self.selection.show_gpu(readings.gpu);
+                }
             }
             Action::Up => self.scroll_by(-1, core),
             Action::Down => self.scroll_by(1, core),
@@ -183,23 +185,34 @@ impl Run {
         Outcome::stay()
     }
 
-    /// What the keys of the gauges do to readings without a lab; `None` for every other key.
+    /// The run's readings, on the machine that it ran or runs on.
+    fn readings<'a>(&'a self, core: &'a Core) -> Option<Readings<'a>> {
+        Some(match &self.source {
+            Source::Recorded(recording) => recording.readings(core),
+            Source::Active => Readings::of_run(core.active.as_ref()?, &core.machine, true),
+        })
+    }
+
+    /// What the keys of the gauges do where readings have the screen to themselves; `None` for every other key.
     fn on_readings(&mut self, action: Action, core: &Core) -> Option<Outcome> {
-        let Source::Recorded(recording) = &self.source else { return None };
-        let readings = recording.readings(core);
+        let without_lab = self.session(core)?.is_of_readings();
+        if !without_lab && self.view != View::Device {
+            return None;
+        }
+        let mut selection = self.selection;
+        let readings = self.readings(core)?;
         match action {
-            Action::Up => self.selection.move_gauge(-1, &readings),
-            Action::Down => self.selection.move_gauge(1, &readings),
-            Action::Left | Action::Right => {
-                self.selection.turn_span(action == Action::Right, readings.spans);
+            Action::Up => selection.move_gauge(-1, &readings),
+            Action::Down => selection.move_gauge(1, &readings),
+            Action::Left | Action::Right => selection.turn_span(action == Action::Right, readings.spans),
+            Action::Next | Action::Previous if without_lab => {
+                selection.turn_gpu(action == Action::Next, readings.machine);
             }
-            Action::Next | Action::Previous => {
-                self.selection.turn_gpu(action == Action::Next, readings.machine);
-            }
-            Action::Lens => self.selection.turn_lens(),
-            Action::Open => return Some(open_term(&self.selection, &readings, core)),
+            Action::Lens => selection.turn_lens(),
+            Action::Open => return Some(open_term(&selection, &readings, core)),
             _ => return None,
         }
+        self.selection = selection;
         Some(Outcome::stay())
     }
 
@@ -240,11 +253,13 @@ impl Run {
             }
             _ => area,
         };
-        if let (Source::Recorded(recording), true) = (&self.source, session.is_of_readings()) {
+        if session.is_of_readings() || self.view == View::Device {
             let [head, body] = Layout::vertical([Constraint::Length(2), Constraint::Min(1)]).areas(area);
             self.draw_head(frame, head, core, session);
             let body = body.inner(ratatui::layout::Margin::new(1, 0));
-            gauges::draw(frame, body, core, &recording.readings(core), &self.selection);
+            if let Some(readings) = self.readings(core) {
+                gauges::draw(frame, body, core, &readings, &self.selection);
+            }
             return;
         }
         // The view that tells everything about the predictions needs no summary of them below.
@@ -263,13 +278,15 @@ impl Run {
         let share = match (body.width < 100, self.view) {
             (true, View::Chart) => 52,
             (true, _) | (false, View::Reconcile | View::Ledger | View::Walk) => 100,
-            (false, View::Chart | View::Table | View::Log) => 56,
+            (false, View::Chart | View::Table | View::Device | View::Log) => 56,
         };
         let [left, right] =
             Layout::horizontal([Constraint::Percentage(share), Constraint::Percentage(100 - share)])
                 .areas(body);
         self.draw_left(frame, left.inner(ratatui::layout::Margin::new(1, 0)), core, session);
-        self.draw_panel(frame, right.inner(ratatui::layout::Margin::new(1, 0)), core, session);
+        if let Some(readings) = self.readings(core) {
+            gauges::draw_side(frame, right.inner(ratatui::layout::Margin::new(1, 0)), core, &readings);
+        }
         frame.render_widget(Paragraph::new(predictions), foot.inner(ratatui::layout::Margin::new(1, 0)));
     }
 
@@ -334,20 +351,13 @@ impl Run {
                     table_lines(lab, session, self.chart, &references(lab, session, self.chart), core);
                 frame.render_widget(Paragraph::new(lines).scroll((self.scroll, 0)), area);
             }
+            View::Device => {}
             View::Log => {
                 let lines = log_lines(session, core);
                 let text = Paragraph::new(lines).wrap(Wrap { trim: false }).scroll((self.scroll, 0));
                 frame.render_widget(text, area);
             }
         }
-    }
-
-    fn draw_panel(&self, frame: &mut Frame<'_>, area: Rect, core: &Core, session: &LabSession) {
-        let readings = match &self.source {
-            Source::Recorded(recording) => recording.readings(core),
-            Source::Active => Readings::of_run(session, &core.machine, true),
-        };
-        gauges::draw_side(frame, area, core, &readings);
     }
 }
 

@@ -5,5 +5,6 @@ mod cli;
 mod history;
 mod lab;
 mod pty;
+mod recording;
 mod report;
 mod terminal;

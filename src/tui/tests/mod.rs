@@ -1,5 +1,6 @@
 //! The interface without a terminal: keys in, state, effects and drawn screens out.
 
+mod replay;
 mod screens;
 mod sizes;
 mod update;
@@ -120,6 +121,7 @@ fn press(app: &mut App, keys: &str) -> Vec<Effect> {
                 "Right" => KeyCode::Right,
                 "PgDn" => KeyCode::PageDown,
                 "PgUp" => KeyCode::PageUp,
+                "Home" => KeyCode::Home,
                 "End" => KeyCode::End,
                 "Space" => KeyCode::Char(' '),
                 key if key.len() > 1 && key.starts_with('F') => {

@@ -137,8 +137,15 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         #[cfg(feature = "tui")]
         Some(Command::Gpu(args)) if args.may_open_monitor() && crate::tui::has_terminal() => {
             let start = crate::tui::Start::Monitor { hz: args.hz };
-            crate::tui::run(crate::tui::Options { paths: paths()?, source, lang, start })?;
-            ExitCode::SUCCESS
+            screens(paths()?, source, lang, start)?
+        }
+        #[cfg(feature = "tui")]
+        Some(Command::Gpu(args)) if args.may_play().is_some() && crate::tui::has_terminal() => {
+            let paths = paths()?;
+            match run::known(args.may_play().unwrap_or_default(), &paths)? {
+                Some(place) => screens(paths, source, lang, crate::tui::Start::Replay(place))?,
+                None => ExitCode::FAILURE,
+            }
         }
         Some(Command::Gpu(args)) => gpu::run(&args, paths)?,
         Some(Command::Progress(command)) => progress::run(command, &paths()?)?,
@@ -156,7 +163,11 @@ fn interface(paths: Paths, source: Source, lang: Lang) -> anyhow::Result<ExitCod
         );
         return Ok(ExitCode::from(USAGE));
     }
-    let start = crate::tui::Start::Home;
+    screens(paths, source, lang, crate::tui::Start::Home)
+}
+
+#[cfg(feature = "tui")]
+fn screens(paths: Paths, source: Source, lang: Lang, start: crate::tui::Start) -> anyhow::Result<ExitCode> {
     crate::tui::run(crate::tui::Options { paths, source, lang, start })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -27,12 +27,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::lab::Predictions;
 use crate::lang::Lang;
 use crate::library::Source;
 use crate::paths::Paths;
 use app::App;
 use glyphs::Glyphs;
-use msg::Msg;
+use msg::{Effect, Msg};
 use outside::Outside;
 use terminal::Screen;
 use theme::Theme;
@@ -62,7 +63,7 @@ pub struct Options {
 }
 
 /// The screen that is shown first.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Start {
     /// The home screen.
     Home,
@@ -71,6 +72,8 @@ pub enum Start {
         /// Samples a second of panels, unless the usual.
         hz: Option<f64>,
     },
+    /// A run that plays, above the monitor.
+    Replay(crate::lab::history::Place),
 }
 
 /// Whether there is a terminal to draw on and to read keys from.
@@ -101,14 +104,23 @@ async fn async_run(options: Options) -> anyhow::Result<()> {
     let theme = Theme::from_env(|k| std::env::var(k).ok());
     let mut app = App::new(Arc::clone(&library), options.lang, theme, Screen::size());
     app.core.glyphs = Glyphs::from_env(|k| std::env::var(k).ok());
-    if let Start::Monitor { hz } = options.start {
-        app.open_monitor(hz);
+    let mut replay = None;
+    match options.start {
+        Start::Home => {}
+        Start::Monitor { hz } => app.open_monitor(hz),
+        Start::Replay(place) => {
+            app.open_monitor(None);
+            replay = Some(Effect::LoadRun { place, play: true, predictions: Predictions::new() });
+        }
     }
     // The first frame waits for nothing: the index, the engine, the runs and the readings arrive as messages.
     screen.draw(&app)?;
     app.dirty = false;
     let mut outside = Outside::start(options.paths, library, inbox.clone())?;
     terminal::watch_for_hangup(inbox);
+    if let Some(effect) = replay {
+        outside.perform(effect, &mut screen);
+    }
 
     let mut keys = EventStream::new();
     let mut frame = interval(FRAME);

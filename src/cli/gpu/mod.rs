@@ -52,12 +52,13 @@ pub(super) struct GpuArgs {
     /// --seconds only ends the taking of readings. Of the command its name is recorded, not its arguments.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["once", "json"])]
     pub record: Option<PathBuf>,
-    /// Play the readings of a run: its id, the beginning of it, or a file, compressed or not
+    /// Play the readings of a run: its id, the beginning of it, or a file, compressed or not; on a terminal on the screen,
+    /// where it can be held, stepped and sought, unless --speed or --json ask for lines
     #[arg(long, value_name = "FILE|ID", conflicts_with_all = ["once", "hz", "seconds", "record"])]
     pub replay: Option<String>,
-    /// How many times faster than recorded; 0: without waiting
-    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "replay")]
-    pub speed: f64,
+    /// How many times faster than recorded, as lines; 0: without waiting
+    #[arg(long, value_name = "X", requires = "replay")]
+    pub speed: Option<f64>,
     /// Command to run while readings are recorded; exit code 1 when it fails
     #[arg(last = true, value_name = "COMMAND", requires = "record")]
     pub command: Vec<OsString>,
@@ -65,8 +66,15 @@ pub(super) struct GpuArgs {
 
 impl GpuArgs {
     /// Whether nothing asks for lines or for an end, so that a terminal may show the monitor instead.
+    #[cfg(feature = "tui")]
     pub(super) fn may_open_monitor(&self) -> bool {
         !(self.once || self.json || self.record.is_some() || self.replay.is_some()) && self.seconds.is_none()
+    }
+
+    /// The run that a terminal may show playing.
+    #[cfg(feature = "tui")]
+    pub(super) fn may_play(&self) -> Option<&str> {
+        self.replay.as_deref().filter(|_| self.speed.is_none() && !self.json && self.seconds.is_none())
     }
 
     /// Readings per second.
@@ -312,6 +320,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "tui")]
     fn the_monitor_is_for_those_who_asked_for_nothing_else() {
         let may = |line| args(line).map(|args| args.may_open_monitor()).ok();
         assert_eq!(["", "--hz 10"].map(may), [Some(true); 2]);

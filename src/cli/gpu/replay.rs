@@ -13,7 +13,7 @@ use crate::paths::Paths;
 use crate::telemetry::Telemetry;
 
 pub(super) fn replay(args: &GpuArgs, id: &str, paths: &Paths) -> anyhow::Result<ExitCode> {
-    let pace = Pace::starting(args.speed)?;
+    let pace = Pace::starting(args.speed.unwrap_or(1.0))?;
     let Some(place) = known(id, paths)? else { return Ok(ExitCode::FAILURE) };
     let events = laid_out(history::load(&place)?);
     let shown = show(args, events, &pace, &mut io::stdout().lock(), &mut io::stderr().lock())?;

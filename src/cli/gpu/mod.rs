@@ -1,5 +1,6 @@
 //! `infralab gpu`: readings of this machine, once or as a stream, for people or as JSON.
 
+mod host_text;
 mod text;
 
 use std::io::{self, Write};

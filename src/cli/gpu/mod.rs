@@ -1,6 +1,7 @@
 //! `infralab gpu`: readings of this machine, once or as a stream, for people or as JSON; recorded, and played again.
 
 mod gpu_text;
+mod host_text;
 mod record;
 mod replay;
 mod text;

@@ -27,6 +27,7 @@ pub(super) fn write_block(out: &mut impl Write, machine: &Machine, snapshot: &Sn
     let mut rows = Rows { out, missing: &host.missing };
     rows.row("CPU", "cpu_pct", host.cpu_pct.map(|pct| format!("{pct:.1} %")))?;
     rows.row("memory", "memory_used_bytes", of_total(host.memory_used_bytes, host.memory_total_bytes))?;
+    super::host_text::write_rows(out, snapshot)?;
     if machine.driver.is_some() || machine.cuda_driver.is_some() {
         writeln!(out, "driver  {}, CUDA up to {}", text(&machine.driver), text(&machine.cuda_driver))?;
     }

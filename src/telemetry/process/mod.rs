@@ -84,44 +84,11 @@ fn has_gpu_open(descriptors: &Path) -> bool {
         .any(|file| file.to_str().is_some_and(|file| file.starts_with("/dev/nvidia") || file == "/dev/dxg"))
 }
 
-/// Resident memory of a process, bytes, or why it is not known.
-pub(super) fn resident_bytes(pid: u32) -> Result<u64, String> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status"))
-        .map_err(|_| format!("process {pid} has ended or is not visible from here"))?;
-    parse_resident_bytes(&status).ok_or_else(|| format!("/proc/{pid}/status has no VmRSS line"))
-}
-
-fn parse_resident_bytes(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
-    kib.checked_mul(1024)
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-
-    #[test]
-    fn resident_memory_is_read_in_bytes() {
-        let status = "Name:\tinfralab-worker\nVmHWM:\t  204800 kB\nVmRSS:\t  102400 kB\nThreads:\t9\n";
-        assert_eq!(parse_resident_bytes(status), Some(104_857_600));
-    }
-
-    #[test]
-    fn a_status_without_the_line_is_not_zero_memory() {
-        assert_eq!(parse_resident_bytes("Name:\tkworker/0:1\nState:\tI (idle)\n"), None);
-        assert_eq!(parse_resident_bytes("VmRSS:\tmany kB\n"), None);
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn this_very_process_has_memory_and_a_missing_one_has_a_reason() {
-        assert!(resident_bytes(std::process::id()).is_ok_and(|bytes| bytes > 100_000));
-        let why = resident_bytes(u32::MAX).expect_err("no such pid");
-        assert!(why.contains("4294967295"), "{why}");
-    }
 
     #[test]
     fn who_is_behind_a_process_is_read_from_its_files() {

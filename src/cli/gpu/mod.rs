@@ -71,7 +71,10 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command. `paths` are asked for only where a recording may be among the runs. Without NVML it shows the host and says on stderr, in text mode, why there are no GPU readings.
-pub(super) fn run(args: &GpuArgs, paths: impl FnOnce() -> Result<Paths, PathsError>) -> anyhow::Result<ExitCode> {
+pub(super) fn run(
+    args: &GpuArgs,
+    paths: impl FnOnce() -> Result<Paths, PathsError>,
+) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.record {
         return record::record(args, path);
     }

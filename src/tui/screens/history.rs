@@ -173,11 +173,7 @@ impl History {
         Line::from(vec![
             Span::styled(format!(" {chosen:<2} "), theme.style(Role::Accent)),
             Span::raw(format!("{}  ", started.strftime("%Y-%m-%d %H:%M"))),
-            Span::raw(format!(
-                "{:<13} {:<5} {device:<24} ",
-                run.header.request.lab,
-                run.size_name()
-            )),
+            Span::raw(format!("{:<13} {:<5} {device:<24} ", run.header.request.lab, run.size_name())),
             Span::styled(format!("{glyph} {word}"), theme.style(role)),
             Span::styled(file, theme.style(Role::Dim)),
         ])

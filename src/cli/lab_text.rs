@@ -10,7 +10,7 @@ use serde_json::json;
 use super::out;
 use crate::lab::record::PredictionResult;
 use crate::lab::session::Status;
-use crate::lab::{LabEvent, LabSession, Record};
+use crate::lab::{LabEvent, LabSession, MONITOR, Record};
 use crate::lang::Lang;
 use crate::units::{binary_bytes, digits, quantity, seconds, signed, signed_bytes};
 
@@ -95,7 +95,9 @@ impl Printer {
             LabEvent::Header(h) => {
                 let warn = |t: &Text| format!("\n  ! {}", lang.pick(&t.en, &t.zh));
                 let disturbed: String = h.disturbances.iter().map(warn).collect();
-                format!("{} {} ({}){disturbed}", h.request.lab, h.request.size.name(), h.run)
+                let has_size = h.request.lab != MONITOR;
+                let size = if has_size { format!(" {}", h.request.size.name()) } else { String::new() };
+                format!("{}{size} ({}){disturbed}", h.request.lab, h.run)
             }
             LabEvent::Log { line } => format!("  | {line}"),
             LabEvent::Worker(Event::Hello(h)) => {
@@ -155,7 +157,9 @@ pub(super) fn record_text(record: &Record, lang: Lang) -> String {
         ["prediction", "unit", "predicted", "closed form", "measured", "unexplained"],
         ["预测项", "单位", "预测", "闭式公式", "实测", "未解释"],
     );
-    let _ = writeln!(text, "{}", columns(&head.map(str::to_owned)));
+    if !record.predictions.is_empty() {
+        let _ = writeln!(text, "{}", columns(&head.map(str::to_owned)));
+    }
     for p in &record.predictions {
         let cell = |v: Option<f64>| v.map_or("-".to_owned(), digits);
         let cells = [

@@ -43,9 +43,9 @@ impl PastRun {
         find_lab(&self.record.lab)
     }
 
-    /// The size that was asked for.
+    /// The size that was asked for; readings alone have none.
     pub fn size(&self) -> Option<Size> {
-        self.session.header.as_ref().map(|h| h.request.size)
+        self.session.header.as_ref().filter(|_| !self.session.is_of_readings()).map(|h| h.request.size)
     }
 
     /// Name of the device; `None` when the worker never said.

@@ -7,7 +7,7 @@ use infralab_labs::clock::{mono_ns, unix_ms};
 use infralab_labs::protocol::{DeviceChoice, Edge, Event, Failure, Quantity, RunRequest};
 use infralab_labs::spec::{ParamValue, Size};
 
-use super::history::{self, MOST_BYTES, RunError, Writer};
+use super::history::{self, MOST_BYTES, MOST_EVENTS, RunError, Writer};
 use super::{Exited, Header, LabEvent, LabSession, MONITOR, Predictions, Record};
 use crate::telemetry::{Machine, Snapshot};
 
@@ -17,6 +17,8 @@ pub const COMMAND: &str = "command";
 const FLUSH_NS: u64 = 1_000_000_000;
 /// Kept free below [`MOST_BYTES`] for the end of the recording.
 const ROOM_BYTES: u64 = 1 << 20;
+/// The same of [`MOST_EVENTS`].
+const ROOM_LINES: u64 = 100;
 
 /// A recording that goes on.
 #[derive(Debug)]
@@ -84,9 +86,11 @@ impl Recorder {
         self.snapshots
     }
 
-    /// Whether more could not be read back: a compressed run is read up to [`MOST_BYTES`].
+    /// Whether more might not be read back: of a run up to [`MOST_EVENTS`] lines are read, and where it is compressed,
+    /// as it may be later, [`MOST_BYTES`].
     pub fn is_full(&self) -> bool {
         self.writer.written_bytes() >= MOST_BYTES - ROOM_BYTES
+            || self.snapshots >= MOST_EVENTS as u64 - ROOM_LINES
     }
 
     /// Takes readings in.

@@ -168,7 +168,7 @@ impl Recording<'_> {
         let is_over =
             self.args.seconds.is_some_and(|seconds| elapsed_s + 0.5 / self.args.asked_hz() > seconds);
         if self.recorder.is_full() && !self.has_enough {
-            tell("the recording holds as much as can be read back (1 GiB); no more readings are taken");
+            tell("the recording holds as much as is ever read back; no more readings are taken");
         }
         self.has_enough |= is_over || self.recorder.is_full();
         match &mut self.beside {
@@ -201,9 +201,11 @@ impl Recording<'_> {
                 anyhow::bail!("{told}");
             }
             Err(error) => {
-                tell(&format!("{error}; what it holds so far can be replayed"));
+                if matches!(self.beside, Beside::Running { .. }) {
+                    tell(&format!("{error}; the command goes on"));
+                }
                 wait_for_command(&self.beside, &self.happenings);
-                return Err(error);
+                return Err(anyhow::anyhow!("{error}; what was recorded so far can be replayed"));
             }
         };
         let closed = closed?;
@@ -249,7 +251,13 @@ fn start(command: &[OsString], sender: &Sender<Happening>) -> io::Result<(u32, u
 
 fn tell_of_signals(sender: Sender<Happening>) -> anyhow::Result<()> {
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    thread::spawn(move || signals.forever().try_for_each(|signal| sender.send(Happening::Signal(signal))));
+    thread::spawn(move || {
+        for signal in signals.forever() {
+            if sender.send(Happening::Signal(signal)).is_err() {
+                break;
+            }
+        }
+    });
     Ok(())
 }
 

@@ -21,6 +21,11 @@ pub use writer::Writer;
 /// Version of the line format.
 pub const FORMAT: u32 = 1;
 
+/// Lines that are read of one run: a day of 20 readings a second. Compressed, a file of few bytes can hold any number.
+pub const MOST_EVENTS: usize = 2_000_000;
+/// Bytes that are kept of a line that cannot be read.
+const MOST_LOG_BYTES: usize = 64 << 10;
+
 /// Runs recorded on real devices, shipped with the program.
 static SHIPPED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/runs");
 
@@ -127,27 +132,34 @@ fn read<'a>(from: impl BufRead + 'a) -> io::Result<Vec<LabEvent>> {
     let (mut events, mut line) = (Vec::new(), Vec::new());
     loop {
         line.clear();
-        let end = from.read_until(b'\n', &mut line);
+        let damage = match from.read_until(b'\n', &mut line) {
+            Ok(0) => return Ok(events),
+            Ok(_) => None,
+            // What was read is worth having; that it is not all must be said.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Some(error.to_string()),
+            Err(error) => return Err(error),
+        };
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end_matches(['\n', '\r']);
         if !text.trim().is_empty() {
             events.push(parse_line(text));
         }
-        match end {
-            Ok(0) => return Ok(events),
-            Ok(_) => {}
-            // What was read is worth having; that it is not all must be said.
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                events.push(LabEvent::Log { line: error.to_string() });
-                return Ok(events);
-            }
-            Err(error) => return Err(error),
+        if let Some(line) = damage {
+            events.push(LabEvent::Log { line });
+            return Ok(events);
+        }
+        if events.len() > MOST_EVENTS {
+            let told = format!("it has more than {MOST_EVENTS} lines, the most that are read");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, told));
         }
     }
 }
 
 fn parse_line(line: &str) -> LabEvent {
-    parse(line).unwrap_or_else(|_| LabEvent::Log { line: crate::visible::visible_line(line) })
+    parse(line).unwrap_or_else(|_| {
+        let shown = crate::visible::visible_line(&line[..line.floor_char_boundary(MOST_LOG_BYTES)]);
+        LabEvent::Log { line: if line.len() > MOST_LOG_BYTES { shown + "…" } else { shown } }
+    })
 }
 
 /// The name of a run's file without what says that it is one: `x` of `x.jsonl` and of `x.jsonl.gz`.

@@ -115,3 +115,13 @@ fn two_runs_of_one_id_are_refused() {
         Writer::create(dir.path(), &header("same", 1)).unwrap_err().to_string().contains("the lab goes on")
     );
 }
+
+#[test]
+fn a_line_without_end_is_cut_and_too_many_lines_are_told() {
+    let begins = serde_json::to_string(&LabEvent::Header(header("one", 1))).expect("JSON") + "\n";
+    let events = read((begins.clone() + &"显".repeat(100_000)).as_bytes()).expect("read");
+    let [LabEvent::Header(_), LabEvent::Log { line }] = events.as_slice() else { panic!("{}", events.len()) };
+    assert!(line.len() <= MOST_LOG_BYTES + 3 && line.ends_with("显…"), "{}", line.len());
+    let error = read((begins + &"x\n".repeat(MOST_EVENTS)).as_bytes()).expect_err("too many");
+    assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+}

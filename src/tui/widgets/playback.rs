@@ -14,7 +14,7 @@ use crate::units;
 /// Columns of the bar, at least and at most.
 const BAR: (usize, usize) = (5, 60);
 
-/// Draws the line. What has no room is left out: first the keys, then the bar.
+/// Draws the line. What has no room is left out: first most keys, then all, then the bar.
 pub(in crate::tui) fn draw(frame: &mut Frame<'_>, row: Rect, core: &Core, playback: &Playback) {
     let (lang, theme, ascii) = (core.lang, core.theme, core.glyphs == Glyphs::Ascii);
     // Each state has a shape and a word; colour only repeats them.
@@ -32,8 +32,10 @@ pub(in crate::tui) fn draw(frame: &mut Frame<'_>, row: Rect, core: &Core, playba
         " Space hold  PgUp PgDn ±10 %  , . step  + - speed  F6 all",
         " 空格 暂停  PgUp PgDn ±10 %  , . 单步  + - 速度  F6 看全部",
     );
+    let few = lang.pick(" F8 hold  F1 keys", " F8 暂停  F1 按键");
     let room = usize::from(row.width).saturating_sub(state.width() + numbers.width());
-    let (bar, keys) = if room >= keys.width() + BAR.0 { (room - keys.width(), keys) } else { (room, "") };
+    let keys = [keys, few, ""].into_iter().find(|keys| room >= keys.width() + BAR.0).unwrap_or_default();
+    let bar = room - keys.width();
     let bar = if bar < BAR.0 { String::new() } else { bar_of(at, length, bar.min(BAR.1), ascii) };
     let line = Line::from(vec![
         Span::styled(state, theme.style(role)),

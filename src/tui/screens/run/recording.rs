@@ -120,5 +120,7 @@ fn take(session: &mut LabSession, advance: Advance<'_>) {
             events
         }
     };
-    events.iter().for_each(|(_, event)| session.apply(event.clone()));
+    for (_, event) in events {
+        session.apply(event.clone());
+    }
 }

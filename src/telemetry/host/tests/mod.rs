@@ -229,18 +229,16 @@ fn a_suspended_machine_is_a_gap_for_everything_that_is_counted() {
     details(&mut reader, 0);
     tree.set("proc/uptime", "5000.00 9000.00\n");
     tree.set_cpus(&[[50, 50]; 2]);
-    // Noticed in a snapshot that reads no details, and told in the next that does.
-    let woken = reader.snapshot_at(30 * MS, None);
+    // Noticed in a snapshot that reads the load alone, and told in the next that has details too.
+    let woken = reader.snapshot_at(45 * MS, None);
     assert_eq!(woken.details, None);
-    tree.set_cpus(&[[90, 90]; 2]);
-    let snapshot = reader.snapshot_at(60 * MS, None);
-    assert!(snapshot.missing["cpu_pct"].contains("suspended"));
-    let gap = snapshot.details.expect("details are due");
+    assert!(woken.missing["cpu_pct"].contains("suspended"));
+    let gap = details(&mut reader, 60);
     for field in ["cpus_pct", "disk_read_mib_s", "network_tx_mib_s"] {
         assert!(why(&gap, field).contains("suspended"), "{field}");
     }
     tree.set("proc/uptime", "5001.00 9001.00\n");
-    tree.set_cpus(&[[90, 190]; 2]);
+    tree.set_cpus(&[[50, 150]; 2]);
     let after = details(&mut reader, 1060);
     assert_eq!((after.cpus_pct, after.disk_read_mib_s), (Some(vec![0.0, 0.0]), Some(0.0)));
 }

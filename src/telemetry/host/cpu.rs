@@ -142,14 +142,12 @@ struct Times {
 
 impl Times {
     fn has_those_of(&self, before: &Self) -> Result<(), String> {
-        let numbers = |times: &Self| times.each.iter().map(|(number, _)| *number).collect::<Vec<_>>();
-        // Compared without allocating; the numbers are collected for the rare message alone.
-        let same = self.each.len() == before.each.len()
-            && self.each.iter().zip(&before.each).all(|((now, _), (before, _))| now == before);
-        if same {
+        let (now, before) = (&self.each, &before.each);
+        let same_number = |((now, _), (before, _)): (&(u32, Ticks), &(u32, Ticks))| now == before;
+        if now.len() == before.len() && now.iter().zip(before).all(same_number) {
             return Ok(());
         }
-        let (now, before) = (numbers(self).len(), numbers(before).len());
+        let (now, before) = (now.len(), before.len());
         Err(format!("processors came or went since the reading before ({before} then, {now} now)"))
     }
 

@@ -93,7 +93,8 @@ pub struct Snapshot {
 /// Host readings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostSnapshot {
-    /// Busy share of all processors since the snapshot before, percent of the whole machine.
+    /// Busy share of all processors since the snapshot before, percent of the whole machine. Read ten times a second at
+    /// most; faster snapshots carry the last value.
     pub cpu_pct: Option<f64>,
     /// Busy share of the busiest processor since the snapshot before, percent of that processor: one thread that never
     /// waits reads 100 here and hardly anything in `cpu_pct`.

@@ -4,7 +4,7 @@
 //! host; so it is read ten times a second at most, and snapshots between carry the last load.
 
 use super::kernel_file::{KernelFile, Root};
-use super::pace::{FIRST, Moment, Pace};
+use super::pace::{FIRST, Moment, SLEPT};
 
 /// Counters are rounded to ticks one by one, so that a sum of two can go back by one or two; more is a reset.
 const ROUNDING_TICKS: u64 = 4;
@@ -22,7 +22,6 @@ pub(super) struct Load {
 #[derive(Debug)]
 pub(super) struct Cpu {
     stat: KernelFile,
-    pace: Pace,
     slept: bool,
     load: Result<Load, String>,
     last: Option<Times>,
@@ -35,7 +34,6 @@ impl Cpu {
     pub(super) fn new(root: &Root) -> Self {
         Self {
             stat: root.file("/proc/stat"),
-            pace: Pace::new(100, 40, 5),
             slept: false,
             load: Err(FIRST.to_owned()),
             last: None,
@@ -44,22 +42,28 @@ impl Cpu {
         }
     }
 
-    /// Load since the reading before, read now or carried.
-    pub(super) fn load(&mut self, now: Moment) -> &Result<Load, String> {
-        self.slept |= now.slept;
-        if self.pace.is_due(now.now_ns) {
-            let slept = std::mem::take(&mut self.slept);
-            self.load = self.read(slept);
-        }
+    /// Load between the last two readings.
+    pub(super) fn load(&self) -> &Result<Load, String> {
         &self.load
     }
 
-    fn read(&mut self, slept: bool) -> Result<Load, String> {
+    /// Notes whether the machine was suspended since the last reading.
+    pub(super) fn note_sleep(&mut self, slept: bool) {
+        self.slept |= slept;
+    }
+
+    /// Reads the counters.
+    pub(super) fn read(&mut self) {
+        self.load = self.load_since_last();
+    }
+
+    fn load_since_last(&mut self) -> Result<Load, String> {
+        let slept = std::mem::take(&mut self.slept);
         let before = self.last.take();
         let mut now = std::mem::take(&mut self.spare);
         parse_times(&self.stat.text()?, &mut now)?;
         let load = match &before {
-            _ if slept => Err("the machine was suspended since the reading before".to_owned()),
+            _ if slept => Err(SLEPT.to_owned()),
             Some(before) => now.load_since(before),
             None => Err(FIRST.to_owned()),
         };
@@ -75,7 +79,7 @@ impl Cpu {
             return Err(self.load.as_ref().err().cloned().unwrap_or_else(|| FIRST.to_owned()));
         };
         let each = match &self.at_details {
-            _ if now.slept => Err("the machine was suspended since the reading before".to_owned()),
+            _ if now.slept => Err(SLEPT.to_owned()),
             Some(before) => last.each_pct_since(before),
             None => Err(FIRST.to_owned()),
         };
@@ -138,14 +142,12 @@ struct Times {
 
 impl Times {
     fn has_those_of(&self, before: &Self) -> Result<(), String> {
-        let numbers = |times: &Self| times.each.iter().map(|(number, _)| *number).collect::<Vec<_>>();
-        // Compared without allocating; the numbers are collected for the rare message alone.
-        let same = self.each.len() == before.each.len()
-            && self.each.iter().zip(&before.each).all(|((now, _), (before, _))| now == before);
-        if same {
+        let (now, before) = (&self.each, &before.each);
+        let same_number = |((now, _), (before, _)): (&(u32, Ticks), &(u32, Ticks))| now == before;
+        if now.len() == before.len() && now.iter().zip(before).all(same_number) {
             return Ok(());
         }
-        let (now, before) = (numbers(self).len(), numbers(before).len());
+        let (now, before) = (now.len(), before.len());
         Err(format!("processors came or went since the reading before ({before} then, {now} now)"))
     }
 
@@ -281,7 +283,7 @@ cpu1 500 25 150 4030 85 10 15 25 200 5
             let line = |columns: &[u64; 10]| columns.map(|ticks| format!(" {ticks}")).concat();
             let mut text = format!("cpu {}\n", line(&columns[0]));
             for (number, columns) in columns.iter().enumerate() {
-                text.push_str(&format!("cpu{number}{}\n", line(columns)));
+                text += &(format!("cpu{number}") + &line(columns) + "\n");
             }
             let times = times(&text);
             let ticks = |c: &[u64; 10]| Ticks { busy: c[0] + c[1] + c[2] + c[5] + c[6] + c[7], idle: c[3] + c[4] };

@@ -39,7 +39,8 @@ pub(super) struct HostReader {
     cgroup: Cgroup,
     sleep: SleepWatch,
     slept_since_details: bool,
-    details: Pace,
+    load_pace: Pace,
+    details_pace: Pace,
 }
 
 impl Default for HostReader {
@@ -64,8 +65,9 @@ impl HostReader {
             cgroup: Cgroup::new(root),
             sleep: SleepWatch::new(root),
             slept_since_details: false,
+            load_pace: Pace::new(100, 40, 5),
             // A program that shows one reading and ends takes two snapshots; the second shall have details.
-            details: Pace::new(1000, 50, 50),
+            details_pace: Pace::new(1000, 50, 50),
         }
     }
 
@@ -77,9 +79,16 @@ impl HostReader {
 
     fn snapshot_at(&mut self, now_ns: u64, worker_pid: Option<u32>) -> HostSnapshot {
         let mut missing = BTreeMap::new();
-        let slept = self.sleep.has_slept(now_ns);
+        let (load_is_due, details_are_due) =
+            (self.load_pace.is_due(now_ns), self.details_pace.is_due(now_ns));
+        // Uptime comes with the idle time of every processor, so it is no cheaper than the load.
+        let slept = (load_is_due || details_are_due) && self.sleep.has_slept(now_ns);
         self.slept_since_details |= slept;
-        let (cpu, busiest) = match self.cpu.load(Moment { now_ns, slept }) {
+        self.cpu.note_sleep(slept);
+        if load_is_due {
+            self.cpu.read();
+        }
+        let (cpu, busiest) = match self.cpu.load() {
             Ok(load) => {
                 let no_single = || "/proc/stat tells nothing of single processors".to_owned();
                 (Ok(load.all_pct), load.busiest_pct.ok_or_else(no_single))
@@ -94,7 +103,7 @@ impl HostReader {
         if worker.is_none() {
             self.memory.forget_process();
         }
-        let details = self.details.is_due(now_ns).then(|| Box::new(self.details_at(now_ns)));
+        let details = details_are_due.then(|| Box::new(self.details_at(now_ns)));
         HostSnapshot {
             cpu_pct: kept(&mut missing, "cpu_pct", cpu),
             cpu_busiest_pct: kept(&mut missing, "cpu_busiest_pct", busiest),

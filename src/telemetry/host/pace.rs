@@ -1,5 +1,7 @@
 //! When to do what is done less often than snapshots are taken, and over which time a rate was counted.
 
+use std::time::Duration;
+
 use super::kernel_file::{KernelFile, Root};
 
 /// Longer than the slowest sampler's period. A mean over more says nothing of now: the program or machine stood still.
@@ -11,37 +13,34 @@ const SLEEP_S: f64 = 1.5;
 /// Why a difference has no value the first time.
 pub(super) const FIRST: &str = "counted between two readings, and this is the first";
 
-/// Says when something is due, on average no more often than every `every_ns`.
+/// Why a difference over a suspension has no value.
+pub(super) const SLEPT: &str = "the machine was suspended since the reading before";
+
+/// Says when something is due, on average no more often than `every`.
 #[derive(Debug)]
 pub(super) struct Pace {
-    every_ns: u64,
+    every: Duration,
     /// The second time comes early, so that what is a difference is soon there.
-    second_after_ns: u64,
+    second_after: Duration,
     /// Ticks jitter: one this little early counts, or a period equal to the tick's would leave out every other one.
-    early_ns: u64,
+    early: Duration,
     due_ns: Option<u64>,
 }
 
 impl Pace {
     pub(super) fn new(every_ms: u64, second_after_ms: u64, early_ms: u64) -> Self {
-        let ns = |ms| ms * 1_000_000;
-        Self {
-            every_ns: ns(every_ms),
-            second_after_ns: ns(second_after_ms),
-            early_ns: ns(early_ms),
-            due_ns: None,
-        }
+        let [every, second_after, early] = [every_ms, second_after_ms, early_ms].map(Duration::from_millis);
+        Self { every, second_after, early, due_ns: None }
     }
 
     /// Whether it is due now; then it is taken as done.
     pub(super) fn is_due(&mut self, now_ns: u64) -> bool {
+        let later = |ns: u64, by: Duration| ns.saturating_add(by.as_nanos() as u64);
         match self.due_ns {
             // The second reading is not to come early once more.
-            None => {
-                self.due_ns = Some(now_ns.saturating_add(self.second_after_ns).saturating_add(self.early_ns));
-            }
-            Some(due_ns) if now_ns.saturating_add(self.early_ns) >= due_ns => {
-                self.due_ns = Some(due_ns.max(now_ns).saturating_add(self.every_ns));
+            None => self.due_ns = Some(later(later(now_ns, self.second_after), self.early)),
+            Some(due_ns) if later(now_ns, self.early) >= due_ns => {
+                self.due_ns = Some(later(due_ns.max(now_ns), self.every));
             }
             Some(_) => return false,
         }
@@ -86,7 +85,7 @@ impl Moment {
     /// Seconds since the reading before, or why a mean over them would mislead.
     pub(super) fn seconds_since(self, before_ns: u64) -> Result<f64, String> {
         if self.slept {
-            return Err("the machine was suspended since the reading before".to_owned());
+            return Err(SLEPT.to_owned());
         }
         let seconds = self.now_ns.saturating_sub(before_ns) as f64 / 1e9;
         if seconds > LONGEST_S {

@@ -50,11 +50,11 @@ fn moved_since(before: &[Moved], now: &[Moved]) -> Result<[u64; 2], String> {
         let Some(before) = before.iter().find(|before| before.device == moved.device) else {
             return Err(format!("{} came since the reading before", moved.device));
         };
-        for way in 0..2 {
+        for (way, sum) in sum.iter_mut().enumerate() {
             let bytes = moved.bytes[way].checked_sub(before.bytes[way]).ok_or_else(|| {
                 format!("the counter of {} went back: it was reset or ran over", moved.device)
             })?;
-            sum[way] = sum[way].saturating_add(bytes);
+            *sum = sum.saturating_add(bytes);
         }
     }
     Ok(sum)
@@ -70,19 +70,22 @@ mod tests {
         Moment { now_ns: ms * 1_000_000, slept: false }
     }
 
-    fn moved(devices: &[(&str, u64, u64)]) -> Result<Vec<Moved>, String> {
+    fn moved(devices: &[(&str, u64, u64)]) -> Vec<Moved> {
         let moved = |(device, read, written): &(&str, u64, u64)| Moved {
             device: (*device).to_owned(),
             bytes: [*read, *written],
         };
-        Ok(devices.iter().map(moved).collect())
+        devices.iter().map(moved).collect()
     }
 
     #[test]
     fn rates_are_the_sum_over_devices_by_the_time_between() {
         let mut rates = Rates::default();
-        assert_eq!(rates.mib_s(at(0), moved(&[("sda", 0, 0), ("sdb", 7 << 20, 0)])), Err(FIRST.to_owned()));
-        let later = moved(&[("sda", 3 << 20, 0), ("sdb", 10 << 20, 1 << 20)]);
+        assert_eq!(
+            rates.mib_s(at(0), Ok(moved(&[("sda", 0, 0), ("sdb", 7 << 20, 0)]))),
+            Err(FIRST.to_owned())
+        );
+        let later = Ok(moved(&[("sda", 3 << 20, 0), ("sdb", 10 << 20, 1 << 20)]));
         assert_eq!(rates.mib_s(at(2000), later), Ok([3.0, 0.5]));
     }
 
@@ -90,17 +93,17 @@ mod tests {
     fn what_cannot_be_compared_is_a_gap_and_the_next_reading_counts_again() {
         let mut rates = Rates::default();
         let why = |result: Result<[f64; 2], String>| result.expect_err("a gap");
-        let _ = rates.mib_s(at(0), moved(&[("sda", 9 << 20, 0)]));
+        let _ = rates.mib_s(at(0), Ok(moved(&[("sda", 9 << 20, 0)])));
         // A 32-bit counter that ran over looks the same as one that was reset.
-        assert!(why(rates.mib_s(at(1000), moved(&[("sda", 1, 0)]))).contains("went back"));
-        assert_eq!(rates.mib_s(at(2000), moved(&[("sda", 1 + (1 << 20), 0)])), Ok([1.0, 0.0]));
-        let two = moved(&[("sda", 2 << 20, 0), ("sdb", 5 << 40, 0)]);
+        assert!(why(rates.mib_s(at(1000), Ok(moved(&[("sda", 1, 0)])))).contains("went back"));
+        assert_eq!(rates.mib_s(at(2000), Ok(moved(&[("sda", 1 + (1 << 20), 0)]))), Ok([1.0, 0.0]));
+        let two = Ok(moved(&[("sda", 2 << 20, 0), ("sdb", 5 << 40, 0)]));
         assert!(why(rates.mib_s(at(3000), two)).starts_with("sdb came"));
-        assert!(why(rates.mib_s(at(4000), moved(&[("sdb", 5 << 40, 0)]))).starts_with("sda went"));
+        assert!(why(rates.mib_s(at(4000), Ok(moved(&[("sdb", 5 << 40, 0)])))).starts_with("sda went"));
         assert_eq!(why(rates.mib_s(at(5000), Err("no file".to_owned()))), "no file");
-        assert_eq!(why(rates.mib_s(at(6000), moved(&[("sdb", 6 << 40, 0)]))), FIRST);
+        assert_eq!(why(rates.mib_s(at(6000), Ok(moved(&[("sdb", 6 << 40, 0)])))), FIRST);
         let slept = Moment { slept: true, ..at(7000) };
-        assert!(why(rates.mib_s(slept, moved(&[("sdb", 7 << 40, 0)]))).contains("suspended"));
+        assert!(why(rates.mib_s(slept, Ok(moved(&[("sdb", 7 << 40, 0)])))).contains("suspended"));
     }
 
     proptest! {

@@ -51,7 +51,9 @@ impl Cgroup {
             missing.insert(field.to_owned(), why);
         };
         if let Err(why) = self.find() {
-            [CPU, THROTTLED, MEMORY].into_iter().for_each(|field| miss(field, why.clone()));
+            for field in [CPU, THROTTLED, MEMORY] {
+                miss(field, why.clone());
+            }
             return None;
         }
         let cpu_limit = self
@@ -64,7 +66,9 @@ impl Cgroup {
             .and_then(|groups| groups.tightest_bytes().map(|(bytes, folder)| (bytes, folder.to_owned())));
         if cpu_limit.is_none() && memory_limit.is_none() {
             let why = "no control group sets a limit here";
-            [CPU, THROTTLED, MEMORY].into_iter().for_each(|field| miss(field, why.to_owned()));
+            for field in [CPU, THROTTLED, MEMORY] {
+                miss(field, why.to_owned());
+            }
             self.cpu_use = CpuUse::default();
             return None;
         }

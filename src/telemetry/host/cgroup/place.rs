@@ -114,16 +114,9 @@ fn unescape(text: &str) -> String {
         let octal = tail.get(..3).filter(|_| *first == b'\\').and_then(|digits| {
             digits.iter().try_fold(0_u32, |value, digit| Some(value * 8 + char::from(*digit).to_digit(8)?))
         });
-        match octal.and_then(|value| u8::try_from(value).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[3..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
+        let escaped = octal.and_then(|value| u8::try_from(value).ok());
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { &tail[3..] } else { tail };
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

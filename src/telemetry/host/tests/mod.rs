@@ -2,6 +2,8 @@
 
 mod tree;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::telemetry::CgroupLimits;
 use tree::{Tree, docker_v1, hybrid, laptop, pod};
@@ -229,18 +231,16 @@ fn a_suspended_machine_is_a_gap_for_everything_that_is_counted() {
     details(&mut reader, 0);
     tree.set("proc/uptime", "5000.00 9000.00\n");
     tree.set_cpus(&[[50, 50]; 2]);
-    // Noticed in a snapshot that reads no details, and told in the next that does.
-    let woken = reader.snapshot_at(30 * MS, None);
+    // Noticed in a snapshot that reads the load alone, and told in the next that has details too.
+    let woken = reader.snapshot_at(45 * MS, None);
     assert_eq!(woken.details, None);
-    tree.set_cpus(&[[90, 90]; 2]);
-    let snapshot = reader.snapshot_at(60 * MS, None);
-    assert!(snapshot.missing["cpu_pct"].contains("suspended"));
-    let gap = snapshot.details.expect("details are due");
+    assert!(woken.missing["cpu_pct"].contains("suspended"));
+    let gap = details(&mut reader, 60);
     for field in ["cpus_pct", "disk_read_mib_s", "network_tx_mib_s"] {
         assert!(why(&gap, field).contains("suspended"), "{field}");
     }
     tree.set("proc/uptime", "5001.00 9001.00\n");
-    tree.set_cpus(&[[90, 190]; 2]);
+    tree.set_cpus(&[[50, 150]; 2]);
     let after = details(&mut reader, 1060);
     assert_eq!((after.cpus_pct, after.disk_read_mib_s), (Some(vec![0.0, 0.0]), Some(0.0)));
 }
@@ -297,6 +297,33 @@ fn the_workers_memory_is_followed_until_it_ends() {
     assert_eq!(gone.worker_rss_bytes, None);
     assert!(gone.missing["worker_rss_bytes"].contains("43"));
     assert!(!reader.snapshot_at(40 * MS, None).missing.contains_key("worker_rss_bytes"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn no_bytes_in_any_file_break_the_reader_or_make_a_share_over_100(
+        contents in prop::collection::vec(prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..200),
+            "([0-9]{1,20}|max|cpu[0-9]?|sda|eth0:| |\n){0,60}".prop_map(String::into_bytes),
+        ], 12),
+    ) {
+        let tree = pod();
+        let mut reader = tree.reader();
+        let files = [
+            "proc/stat", "proc/meminfo", "proc/uptime", "proc/diskstats", "proc/net/dev", "proc/pressure/io",
+            "sys/fs/cgroup/cpu.max", "sys/fs/cgroup/cpu.stat", "sys/fs/cgroup/memory.max",
+            "sys/fs/cgroup/memory.current", "proc/self/cgroup", "proc/self/mountinfo",
+        ];
+        for (second, (file, bytes)) in files.iter().zip(&contents).enumerate() {
+            tree.set_bytes(file, bytes);
+            let snapshot = reader.snapshot_at(second as u64 * 1000 * MS, Some(7));
+            let details = snapshot.details.expect("details are due");
+            let throttled = details.cgroup.and_then(|cgroup| cgroup.cpu_throttled_pct);
+            let shares = [snapshot.cpu_pct, snapshot.cpu_busiest_pct, details.io_pressure_pct, throttled];
+            prop_assert!(shares.into_iter().flatten().all(|pct| (0.0..=100.0).contains(&pct)), "{shares:?}");
+        }
+    }
 }
 
 #[test]

@@ -37,9 +37,13 @@ impl Tree {
 
     /// Writes over a file in place, as the kernel's files change under an open handle.
     pub(super) fn set(&self, path: &str, text: &str) {
+        self.set_bytes(path, text.as_bytes());
+    }
+
+    pub(super) fn set_bytes(&self, path: &str, bytes: &[u8]) {
         let path = self.0.path().join(path);
         fs::create_dir_all(path.parent().expect("below the root")).expect("made");
-        fs::write(path, text).expect("written");
+        fs::write(path, bytes).expect("written");
     }
 
     pub(super) fn remove(&self, path: &str) {

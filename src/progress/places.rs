@@ -28,25 +28,25 @@ pub struct ReadingPlace {
 #[derive(Debug)]
 pub struct Places {
     path: PathBuf,
-    places: BTreeMap<String, ReadingPlace>,
+    of_notes: BTreeMap<String, ReadingPlace>,
     changed: bool,
 }
 
 impl Places {
     /// Reads the file. One that is missing or damaged is an empty one: it holds nothing that a page key does not mend.
     pub fn open(path: &Path) -> Self {
-        Self { path: path.to_owned(), places: read(path).unwrap_or_default(), changed: false }
+        Self { path: path.to_owned(), of_notes: read(path).unwrap_or_default(), changed: false }
     }
 
     /// All places, by note.
     pub fn all(&self) -> &BTreeMap<String, ReadingPlace> {
-        &self.places
+        &self.of_notes
     }
 
     /// Puts a place; [`Places::save`] writes it. The share that was seen only grows.
     pub fn put(&mut self, note: &str, place: ReadingPlace) {
-        let seen_pct = self.places.get(note).map_or(0, |before| before.seen_pct).max(place.seen_pct);
-        self.places.insert(note.to_owned(), ReadingPlace { seen_pct, ..place });
+        let seen_pct = self.of_notes.get(note).map_or(0, |before| before.seen_pct).max(place.seen_pct);
+        self.of_notes.insert(note.to_owned(), ReadingPlace { seen_pct, ..place });
         self.changed = true;
     }
 
@@ -59,23 +59,23 @@ impl Places {
             return Ok(());
         }
         for (note, theirs) in read(&self.path).unwrap_or_default() {
-            let ours = self.places.entry(note).or_insert(theirs);
+            let ours = self.of_notes.entry(note).or_insert(theirs);
             let seen_pct = ours.seen_pct.max(theirs.seen_pct);
             let newer = if theirs.unix_ms > ours.unix_ms { theirs } else { *ours };
             *ours = ReadingPlace { seen_pct, ..newer };
         }
-        while self.places.len() > MOST {
+        while self.of_notes.len() > MOST {
             let oldest =
-                self.places.iter().min_by_key(|(_, place)| place.unix_ms).map(|(note, _)| note.clone());
+                self.of_notes.iter().min_by_key(|(_, place)| place.unix_ms).map(|(note, _)| note.clone());
             let Some(oldest) = oldest else { break };
-            self.places.remove(&oldest);
+            self.of_notes.remove(&oldest);
         }
         if let Some(directory) = self.path.parent() {
             fs::create_dir_all(directory)?;
         }
         let new = self.path.with_extension(format!("json.{}", std::process::id()));
         let written = File::create(&new).and_then(|mut file| {
-            file.write_all(&serde_json::to_vec(&self.places)?)?;
+            file.write_all(&serde_json::to_vec(&self.of_notes)?)?;
             fs::rename(&new, &self.path)
         });
         if written.is_err() {

@@ -53,6 +53,8 @@ pub(super) struct Core {
     pub now_ns: u64,
     /// Samples a second that were asked for.
     pub(super) sampling_hz: f64,
+    /// Whether the sampler was told that somebody looks.
+    watched: bool,
 }
 
 impl Core {
@@ -83,8 +85,6 @@ pub(super) struct App {
     stacks: HashMap<Tab, Vec<Screen>>,
     /// Samples a second while a panel is on the screen.
     panel_hz: f64,
-    /// Whether the sampler was told that somebody looks.
-    watched: bool,
     /// Samples a second of the run in [`Core::active`], chosen at its start.
     run_hz: f64,
     /// The run in [`Core::active`] has no closing record yet.
@@ -110,6 +110,7 @@ impl App {
             size,
             now_ns: 0,
             sampling_hz: pace::PANEL_HZ,
+            watched: true,
         };
         let mut app = Self {
             core,
@@ -119,7 +120,6 @@ impl App {
             tab: Tab::Home,
             stacks: HashMap::new(),
             panel_hz: pace::PANEL_HZ,
-            watched: true,
             run_hz: pace::burst_hz(&VecDeque::new()),
             unfinished: false,
         };
@@ -141,8 +141,8 @@ impl App {
             effects.splice(0..0, self.finish_run());
         }
         let (wanted, watched) = self.wanted_hz();
-        if (wanted - self.core.sampling_hz).abs() > f64::EPSILON || watched != self.watched {
-            (self.core.sampling_hz, self.watched) = (wanted, watched);
+        if (wanted - self.core.sampling_hz).abs() > f64::EPSILON || watched != self.core.watched {
+            (self.core.sampling_hz, self.core.watched) = (wanted, watched);
             effects.push(Effect::SampleAt { hz: wanted, watched });
         }
         effects

@@ -21,7 +21,8 @@ fn every_gauge_is_named_explained_and_told_apart() {
 #[test]
 fn every_gauge_and_every_pattern_leads_to_a_term() {
     let library = crate::library::Library::load(&crate::library::Source::Embedded);
-    let patterns = crate::telemetry::fingerprint::Pattern::ALL.map(|p| p.term());
+    let patterns =
+        crate::telemetry::fingerprint::Pattern::ALL.map(crate::telemetry::fingerprint::Pattern::term);
     for term in all().map(|gauge| gauge.term).chain(patterns) {
         assert!(library.term(term).is_some(), "{term} is not in the glossary");
     }

@@ -83,12 +83,11 @@ impl<S> Counters<S> {
             *before = None;
             return;
         };
-        let activity = match before.as_ref() {
-            Some((_, before)) => ask.ask("gpm", &FIELDS, || device.gpm_activity(before, &now)),
-            None => {
-                ask.leave_out(&FIELDS, FIRST_SAMPLE);
-                None
-            }
+        let activity = if let Some((_, before)) = before.as_ref() {
+            ask.ask("gpm", &FIELDS, || device.gpm_activity(before, &now))
+        } else {
+            ask.leave_out(&FIELDS, FIRST_SAMPLE);
+            None
         };
         let stands_still = activity.as_ref().is_some_and(stands_still);
         if stands_still && apart_ns.is_some_and(|ns| ns < STUCK_NS) {

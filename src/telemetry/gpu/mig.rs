@@ -79,12 +79,11 @@ fn join(
         }
         told_of.gpu_instance = told_of.uuid.as_deref().and_then(instance_of).or(only);
         let activity = told_of.gpu_instance.and_then(|id| counted.remove(&id));
-        match activity {
-            Some(activity) => count(&mut told_of, activity),
-            None => {
-                let why = gpm_off.unwrap_or("the driver does not tell which counters are this instance's");
-                leave_out(&mut told_of, &ACTIVITY, why);
-            }
+        if let Some(activity) = activity {
+            count(&mut told_of, activity);
+        } else {
+            let why = gpm_off.unwrap_or("the driver does not tell which counters are this instance's");
+            leave_out(&mut told_of, &ACTIVITY, why);
         }
         instances.push(told_of);
     }
@@ -142,9 +141,9 @@ mod tests {
         }
     }
 
-    fn active(sm: f64) -> Result<Activity, String> {
+    fn active(sm: f64) -> Activity {
         let no = || Err(NvmlError::NotSupported);
-        Ok(Activity {
+        Activity {
             sm: Ok(sm),
             sm_occupancy: Ok(1.0),
             tensor: Ok(2.0),
@@ -154,12 +153,12 @@ mod tests {
             dram: no(),
             pcie_rx: no(),
             pcie_tx: no(),
-        })
+        }
     }
 
     #[test]
     fn one_instance_and_one_set_of_counters_belong_together() {
-        let joined = join(vec![listed("MIG-1")], [(3, active(40.0))].into(), None);
+        let joined = join(vec![listed("MIG-1")], [(3, Ok(active(40.0)))].into(), None);
         assert_eq!(joined.len(), 1);
         assert_eq!(
             (joined[0].gpu_instance, joined[0].sm_pct, joined[0].dram_pct),
@@ -171,8 +170,11 @@ mod tests {
 
     #[test]
     fn nothing_is_guessed_between_several() {
-        let joined =
-            join(vec![listed("MIG-1"), listed("MIG-2")], [(1, active(9.0)), (2, active(8.0))].into(), None);
+        let joined = join(
+            vec![listed("MIG-1"), listed("MIG-2")],
+            [(1, Ok(active(9.0))), (2, Ok(active(8.0)))].into(),
+            None,
+        );
         assert_eq!(joined.len(), 4);
         assert!(joined[..2].iter().all(|i| i.sm_pct.is_none() && i.memory_total_bytes == Some(3)));
         assert!(joined[..2].iter().all(|i| i.missing["sm_pct"].contains("which counters")));
@@ -184,7 +186,7 @@ mod tests {
     fn an_old_uuid_tells_the_instance() {
         let joined = join(
             vec![listed("MIG-GPU-abc/2/0"), listed("MIG-GPU-abc/1/0")],
-            [(1, active(9.0)), (2, active(8.0))].into(),
+            [(1, Ok(active(9.0))), (2, Ok(active(8.0)))].into(),
             None,
         );
         assert_eq!(joined.iter().map(|i| i.sm_pct).collect::<Vec<_>>(), [Some(8.0), Some(9.0)]);

@@ -169,7 +169,8 @@ impl<'nvml> Driver for Device<'nvml> {
     }
     fn remapped_rows(&self) -> Answer<RemappedRows> {
         let mut values = self.field_values_for(&REMAPPED_ROWS)?.into_iter();
-        let mut next = || values.next().unwrap_or(Err(NvmlError::NoData))?.value.and_then(count);
+        let mut next =
+            || values.next().unwrap_or(Err(NvmlError::NoData))?.value.and_then(|value| count(&value));
         Ok(RemappedRows {
             corrected: next()?,
             uncorrected: next()?,
@@ -221,8 +222,8 @@ impl<'nvml> Driver for Device<'nvml> {
     }
 }
 
-fn count(value: SampleValue) -> Answer<u64> {
-    match value {
+fn count(value: &SampleValue) -> Answer<u64> {
+    match *value {
         SampleValue::U32(value) => Ok(value.into()),
         SampleValue::U64(value) => Ok(value),
         SampleValue::I64(value) => u64::try_from(value).map_err(|_| NvmlError::NoData),

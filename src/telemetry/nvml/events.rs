@@ -44,7 +44,7 @@ impl<'nvml> Events<'nvml> {
                 Ok(set) => set,
                 Err(error) => {
                     let why = reason(&error, false);
-                    refused.iter_mut().for_each(|refused| *refused = Some(why.clone()));
+                    refused.fill(Some(why));
                     break None;
                 }
             };

@@ -124,8 +124,7 @@ mod tests {
             ),
             format!("/kubepods.slice/kubepods-pod{}.slice/crio-{ID}.scope", uid.replace('-', "_")),
             format!(
-                "/system.slice/containerd.service/kubepods-besteffort-pod{}.slice:cri-containerd:{ID}",
-                uid
+                "/system.slice/containerd.service/kubepods-besteffort-pod{uid}.slice:cri-containerd:{ID}"
             ),
         ];
         for path in &paths[..3] {

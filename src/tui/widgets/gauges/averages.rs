@@ -1,5 +1,7 @@
 //! Means within a phase, and what the phase cost: joules, and joules a token where the lab tells tokens.
 
+use std::fmt::Write as _;
+
 use infralab_labs::protocol::Point;
 
 use super::Readings;
@@ -46,11 +48,11 @@ pub(super) fn words(readings: &Readings<'_>, gpu: usize, span: &Span, lang: Lang
     );
     let power = crate::telemetry::gauge::gpu("power_w").and_then(|gauge| mean(gauge, readings, gpu, span));
     if let Some(power) = power {
-        text += &format!(" · {:.0} W × {seconds:.2} s = {} J", power.mean, digits(power.mean * seconds));
+        let _ = write!(text, " · {:.0} W × {seconds:.2} s = {} J", power.mean, digits(power.mean * seconds));
         if let Some((rate, recipe)) =
             readings.session.and_then(|run| tokens_per_s(run, span.start_ns, end_ns))
         {
-            text += &format!(" · {} J/token = {:.0} W ÷ {recipe}", digits(power.mean / rate), power.mean);
+            let _ = write!(text, " · {} J/token = {:.0} W ÷ {recipe}", digits(power.mean / rate), power.mean);
         }
     }
     text

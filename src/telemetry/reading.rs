@@ -209,7 +209,7 @@ pub struct GpuSnapshot {
     pub pcie_rx_mib_s: Option<f64>,
     /// Device to host over PCIe, MiB/s.
     pub pcie_tx_mib_s: Option<f64>,
-    /// Energy since the driver loaded, mJ. The driver takes milliseconds to tell it, so it is asked every two seconds
+    /// Energy since the driver loaded, mJ. The driver takes milliseconds to tell it, so it is asked every five seconds
     /// and when something begins or ends; `None` without a reason in the snapshots between.
     pub energy_mj: Option<u64>,
     /// Processes with memory on this GPU; asked when memory in use has changed, and once a second.

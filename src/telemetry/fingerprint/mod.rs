@@ -6,6 +6,8 @@
 mod words;
 
 #[cfg(test)]
+mod recordings;
+#[cfg(test)]
 mod tests;
 
 use super::gauge;
@@ -45,6 +47,8 @@ pub enum Quantity {
     Gauge(&'static str),
     /// The busiest of the FP64, FP32, FP16 and tensor pipes, percent.
     BusiestPipe,
+    /// SM active ÷ GPU-Util, percent: of the time in which a kernel ran, how many of the SMs it had.
+    SmWhileBusy,
     /// Power ÷ power limit, percent.
     PowerShare,
     /// Share of the snapshots in which heat, a power brake or the hardware held clocks back, percent.
@@ -70,7 +74,7 @@ pub struct Rule {
 }
 
 use Condition::{AtLeast, AtMost};
-use Quantity::{BusiestPipe, Gauge, HeldBack, PowerShare};
+use Quantity::{BusiestPipe, Gauge, HeldBack, PowerShare, SmWhileBusy};
 
 /// The rules, in the order in which they are tried.
 pub const RULES: &[Rule] = &[
@@ -89,8 +93,11 @@ pub const RULES: &[Rule] = &[
     },
     Rule { pattern: Pattern::ComputeBound, conditions: &[AtLeast(BusiestPipe, 50.0)] },
     Rule { pattern: Pattern::BandwidthBound, conditions: &[AtLeast(Gauge("dram_pct"), 50.0)] },
+    Rule {
+        pattern: Pattern::LaunchBound,
+        conditions: &[AtLeast(Gauge("util_pct"), 10.0), AtMost(SmWhileBusy, 50.0)],
+    },
     Rule { pattern: Pattern::Starved, conditions: &[AtMost(Gauge("util_pct"), 80.0)] },
-    Rule { pattern: Pattern::LaunchBound, conditions: &[AtMost(Gauge("sm_pct"), 50.0)] },
     Rule { pattern: Pattern::Mixed, conditions: &[] },
 ];
 
@@ -167,6 +174,11 @@ impl Stretch<'_> {
                 // Recordings of earlier versions hold the tensor pipes only.
                 let busiest = pipes.iter().flatten().copied().reduce(f64::max);
                 busiest.ok_or_else(|| pipes.into_iter().find_map(Result::err).unwrap_or_default())
+            }
+            SmWhileBusy => {
+                let util = self.mean("util_pct")?;
+                let sm = self.mean("sm_pct")?;
+                Ok(if util > 0.0 { (sm / util * 100.0).min(100.0) } else { 0.0 })
             }
             PowerShare => {
                 let limit = self.machine.gpus.get(self.gpu).and_then(|info| info.power_limit_w);

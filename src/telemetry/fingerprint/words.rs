@@ -12,8 +12,8 @@ impl Pattern {
         Self::Spinning,
         Self::ComputeBound,
         Self::BandwidthBound,
-        Self::Starved,
         Self::LaunchBound,
+        Self::Starved,
         Self::Mixed,
     ];
 
@@ -99,6 +99,7 @@ impl Quantity {
         match self {
             Self::Gauge(field) => gauge::gpu(field).map_or(field, |g| lang.pick(g.name.0, g.name.1)),
             Self::BusiestPipe => lang.pick("busiest pipe", "最忙的流水线"),
+            Self::SmWhileBusy => lang.pick("SM active ÷ GPU-Util", "SM 活跃 ÷ GPU-Util"),
             Self::PowerShare => lang.pick("power of limit", "功率/上限"),
             Self::HeldBack => lang.pick("clocks held back", "被压频的时间"),
         }

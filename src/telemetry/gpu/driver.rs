@@ -117,8 +117,10 @@ pub(in crate::telemetry) trait Driver {
     /// KiB/s over 20 ms, which the call waits for.
     fn pcie_tx_kib_s(&self) -> Answer<u32>;
 
-    // Every two seconds: these take a good part of a millisecond, or several.
+    // Every five seconds: it takes some 4 ms.
     fn energy_mj(&self) -> Answer<u64>;
+
+    // Every two seconds: these take a good part of a millisecond each.
     /// Used and total, bytes.
     fn bar1(&self) -> Answer<(u64, u64)>;
     fn pcie_width(&self) -> Answer<u32>;

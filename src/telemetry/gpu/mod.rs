@@ -1,7 +1,7 @@
 //! One GPU, asked reading by reading: a reading that fails leaves its reason and never hides another. What the driver
 //! says it can never answer is not asked again, and a GPU that is gone is left in peace for a growing while.
 //!
-//! Questions have three paces by what they cost: at every sample, once a second, every two seconds.
+//! Questions have paces by what they cost: at every sample, once a second, every two seconds, every five.
 
 mod backoff;
 mod counters;
@@ -91,6 +91,7 @@ pub(super) struct Gpu<D: Driver> {
     refused: BTreeMap<&'static str, String>,
     each_second: Every,
     each_two: Every,
+    each_five: Every,
     /// As they were read last, for what is carried between.
     details: Option<GpuDetails>,
     pcie: Option<SlowPcie>,
@@ -114,6 +115,7 @@ impl<D: Driver> Gpu<D> {
             refused: BTreeMap::new(),
             each_second: Every::ns(SECOND_NS),
             each_two: Every::ns(2 * SECOND_NS),
+            each_five: Every::ns(5 * SECOND_NS),
             details: None,
             pcie: None,
             processes: Processes::new(identify),
@@ -142,6 +144,7 @@ impl<D: Driver> Gpu<D> {
         self.refused.clear();
         self.each_second = Every::ns(SECOND_NS);
         self.each_two = Every::ns(2 * SECOND_NS);
+        self.each_five = Every::ns(5 * SECOND_NS);
         self.details = None;
         self.pcie = None;
         self.device = Some(device);
@@ -225,7 +228,7 @@ impl<D: Driver> Gpu<D> {
             self.pcie = Some(slow);
         }
         read_always(device, &mut ask, &mut snapshot, self.unified);
-        if each_two {
+        if self.each_five.is_due(due.now_ns, due.forced) {
             snapshot.energy_mj = ask.one("energy_mj", || device.energy_mj().and_then(told));
         }
         let memory_used = snapshot.memory_used_bytes;

@@ -30,11 +30,11 @@ fn take(gpu: &mut Gpu<Fake>, fake: &Fake, now_ns: u64) -> GpuSnapshot {
     gpu.snapshot(ask, Ok(Vec::new()), || Ok(fake.clone()))
 }
 
-/// The second of two snapshots a second apart, in which details are due again.
+/// The second of two snapshots that are so far apart that everything is due again.
 fn second_snapshot(fake: &Fake) -> GpuSnapshot {
     let mut gpu = gpu();
     take(&mut gpu, fake, SECOND);
-    take(&mut gpu, fake, 3 * SECOND)
+    take(&mut gpu, fake, 7 * SECOND)
 }
 
 fn details(snapshot: &GpuSnapshot) -> &GpuDetails {

@@ -25,7 +25,7 @@ fn main() {
     let data = tempfile::tempdir().expect("temp dir");
     let data = data.path().to_str().expect("UTF-8").to_owned();
     // Each picture: file, locale, keys, and the text that tells that the screen is complete.
-    let pictures: [(&str, &str, &[&str], &str); 6] = [
+    let pictures: [(&str, &str, &[&str], &str); 7] = [
         ("note", "C.UTF-8", &["2", "\x1b[B\x1b[B\x1b[B", "\r", "\x1b[6~"], "phase 0 ·"),
         ("note-zh", "zh_CN.UTF-8", &["2", "\x1b[B\x1b[B\x1b[B", "\r"], "第 0 阶段 ·"),
         ("search", "C.UTF-8", &["/", "显存带宽"], "found in"),
@@ -35,6 +35,12 @@ fn main() {
             "C.UTF-8",
             &["6", DOWN, DOWN, "\r", "\t", "\t", "\x1b[C", DOWN, DOWN, DOWN, DOWN, DOWN, DOWN],
             "unexplained",
+        ),
+        (
+            "monitor",
+            "C.UTF-8",
+            &["6", DOWN, DOWN, DOWN, DOWN, "\r", DOWN, DOWN, DOWN, DOWN, "\x1b[C"],
+            "means within command",
         ),
         ("calc", "C.UTF-8", &["7"], "source"),
     ];

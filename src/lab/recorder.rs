@@ -237,7 +237,7 @@ mod tests {
             assert!(run.session.snapshots.len() >= 20, "{}", run.session.snapshots.len());
             assert_eq!(run.record.outcome, "cut off");
             let listed = history::list(dir.path()).expect("list");
-            let own = listed.iter().find(|r| r.copied_as().is_some_and(|n| n == format!("copy-{name}")));
+            let own = listed.iter().find(|r| r.known_as().is_some_and(|n| n == format!("copy-{name}")));
             assert_eq!(
                 own.map(|r| (r.outcome(), r.device.as_deref())),
                 Some(("cut off", Some("2 × NVIDIA H200")))

@@ -82,13 +82,13 @@ fn object(run: &Listed) -> serde_json::Value {
         "run": run.header.run, "lab": run.header.request.lab,
         "size": (!run.is_of_readings()).then_some(run.header.request.size),
         "unix_ms": run.header.unix_ms, "outcome": run.outcome(), "device": run.device,
-        "recording": run.shipped(), "file": run.copied_as(),
+        "recording": run.shipped(), "file": run.known_as(),
     })
 }
 
 fn line(run: &Listed) -> String {
     let kind = if run.shipped() { "recording" } else { "" };
-    let file = run.copied_as().map(|file| format!("  in {file}")).unwrap_or_default();
+    let file = run.known_as().map(|file| format!("  in {file}")).unwrap_or_default();
     let (outcome, device) = (run.outcome(), run.device.as_deref().unwrap_or("?"));
     format!("{:<44} {outcome:<10} {device}  {kind}{file}", run.header.run).trim_end().to_owned()
 }

@@ -77,10 +77,12 @@ impl Listed {
         self.record.as_ref().map_or("cut off", |r| r.outcome.as_str())
     }
 
-    /// Name of its file where that is not its id: a copy.
-    pub fn copied_as(&self) -> Option<String> {
-        let Place::File(path) = &self.place else { return None };
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+    /// Name of its file where that is not its id: a copy, or a recording that ships with the program.
+    pub fn known_as(&self) -> Option<String> {
+        let name = match &self.place {
+            Place::File(path) => path.file_name().unwrap_or_default().to_string_lossy(),
+            Place::Shipped(name) => stem(name).unwrap_or(name).into(),
+        };
         (stem(&name) != Some(&self.header.run)).then(|| visible_line(&name))
     }
 
@@ -93,7 +95,7 @@ impl Listed {
             self.size_name(),
             self.device.as_deref().unwrap_or_default(),
             self.outcome(),
-            &self.copied_as().unwrap_or_default(),
+            &self.known_as().unwrap_or_default(),
             more,
         ]
         .join(" ")
@@ -136,22 +138,24 @@ pub fn scan(dir: &Path) -> Result<(Vec<Listed>, Vec<Unreadable>), RunError> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(source) => return Err(RunError::Read { path: dir.into(), source }),
     }
-    let age = |run: &Listed| (run.header.unix_ms, run.header.run.clone(), run.copied_as());
+    let age = |run: &Listed| (run.header.unix_ms, run.header.run.clone(), run.known_as());
     runs.sort_by_cached_key(|run| std::cmp::Reverse(age(run)));
     unreadable.sort_by(|a, b| a.path.cmp(&b.path));
     runs.extend(shipped());
     Ok((runs, unreadable))
 }
 
-/// Recordings that ship with the program.
+/// Recordings that ship with the program: of labs, then of readings, by name.
 pub fn shipped() -> Vec<Listed> {
-    SHIPPED
-        .files()
+    let files = SHIPPED.files().filter(|file| stem(&file.path().display().to_string()).is_some());
+    let mut runs: Vec<Listed> = files
         .filter_map(|file| {
             let ends = ends_of(Cursor::new(file.contents()), file.contents().len() as u64).ok()?;
             Some(ends.listed(Place::Shipped(file.path().display().to_string())))
         })
-        .collect()
+        .collect();
+    runs.sort_by_key(Listed::is_of_readings);
+    runs
 }
 
 fn listed(path: &Path) -> io::Result<Listed> {

@@ -92,9 +92,9 @@ pub fn new_run_id(lab: &str, size: &str, unix_ms: u64) -> String {
 pub fn find(dir: &Path, name: &str) -> Result<Place, RunError> {
     let runs = list(dir)?;
     // A copy is told apart from the run that it was made of by its file's name.
-    let exact = runs.iter().filter(|r| r.header.run == name).min_by_key(|r| r.copied_as().is_some());
+    let exact = runs.iter().filter(|r| r.header.run == name).min_by_key(|r| r.known_as().is_some());
     let copy =
-        || runs.iter().find(|r| r.copied_as().is_some_and(|file| file == name || stem(&file) == Some(name)));
+        || runs.iter().find(|r| r.known_as().is_some_and(|file| file == name || stem(&file) == Some(name)));
     if let Some(run) = exact.or_else(copy) {
         return Ok(run.place.clone());
     }

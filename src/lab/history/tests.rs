@@ -70,7 +70,7 @@ fn what_is_no_run_is_named_with_the_reason_and_copies_by_their_file() {
     std::fs::create_dir(path("folder.jsonl")).expect("mkdir");
     std::fs::write(path("notes.txt"), "not ours").expect("write");
     let (runs, unreadable) = scan(dir.path()).expect("scan");
-    let names: Vec<Option<String>> = runs.iter().filter(|r| !r.shipped()).map(Listed::copied_as).collect();
+    let names: Vec<Option<String>> = runs.iter().filter(|r| !r.shipped()).map(Listed::known_as).collect();
     assert_eq!(names, [Some("kept.jsonl".into()), None]);
     assert_eq!(find(dir.path(), "kept").expect("by file"), Place::File(path("kept.jsonl")));
     assert_eq!(find(dir.path(), "one").expect("by id"), Place::File(path("one.jsonl")));
@@ -124,4 +124,13 @@ fn a_line_without_end_is_cut_and_too_many_lines_are_told() {
     assert!(line.len() <= MOST_LOG_BYTES + 3 && line.ends_with("显…"), "{}", line.len());
     let error = read((begins + &"x\n".repeat(MOST_EVENTS)).as_bytes()).expect_err("too many");
     assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+}
+
+#[test]
+fn shipped_recordings_are_found_by_their_names_and_labs_come_first() {
+    let dir = tempfile::tempdir().expect("dir");
+    let place = find(dir.path(), "gpu-matmul-h200").expect("it ships");
+    assert_eq!(place, Place::Shipped("gpu-matmul-h200.jsonl.gz".into()));
+    let kinds: Vec<bool> = shipped().iter().map(Listed::is_of_readings).collect();
+    assert!(kinds.is_sorted() && kinds.contains(&true) && kinds.contains(&false), "{kinds:?}");
 }

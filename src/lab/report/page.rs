@@ -143,7 +143,7 @@ impl Report<'_> {
             table.row([
                 run::date(listed.header.unix_ms),
                 listed
-                    .copied_as()
+                    .known_as()
                     .map_or(listed.header.run.clone(), |f| format!("{} ({f})", listed.header.run)),
                 listed.header.request.lab.clone(),
                 listed.header.request.size.name().into(),

@@ -169,7 +169,7 @@ impl History {
         let device: String = run.device.as_deref().unwrap_or("?").chars().take(24).collect();
         let (glyph, word, role) = outcome(run, core);
         let chosen = self.chosen.iter().position(|p| *p == run.place).map(letter).unwrap_or_default();
-        let file = run.copied_as().map(|file| format!("  {file}")).unwrap_or_default();
+        let file = run.known_as().map(|file| format!("  {file}")).unwrap_or_default();
         Line::from(vec![
             Span::styled(format!(" {chosen:<2} "), theme.style(Role::Accent)),
             Span::raw(format!("{}  ", started.strftime("%Y-%m-%d %H:%M"))),
@@ -195,7 +195,7 @@ fn outcome<'a>(run: &'a Listed, core: &Core) -> (&'static str, &'a str, Role) {
 }
 
 fn results(run: &Listed) -> String {
-    let file = run.copied_as().map(|file| format!(" ({file})")).unwrap_or_default();
+    let file = run.known_as().map(|file| format!(" ({file})")).unwrap_or_default();
     let name = run.header.run.clone() + &file;
     let Some(record) = &run.record else { return name };
     let values = record.predictions.iter().map(|p| format!("{} {}", p.name, quantity(p.measured, &p.unit)));

@@ -14,7 +14,7 @@ use crate::units;
 /// Columns of the cursor, the name and the value.
 const CURSOR: u16 = 1;
 const NAME: u16 = 13;
-const VALUE: u16 = 12;
+const VALUE: u16 = 13;
 /// Top of every history: shares are scaled to it.
 const FULL: f64 = 1000.0;
 /// A value older than this says how old it is: details come every second or two.

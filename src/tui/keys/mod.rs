@@ -33,6 +33,8 @@ pub enum Place {
     Setup,
     /// A run.
     Run,
+    /// A recording of readings.
+    Readings,
     /// List of runs.
     History,
     /// Calculators.
@@ -49,7 +51,7 @@ pub enum Place {
 
 impl Place {
     /// All, as the help screen lists them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Everywhere,
         Self::Home,
         Self::Notes,
@@ -60,6 +62,7 @@ impl Place {
         Self::Lab,
         Self::Setup,
         Self::Run,
+        Self::Readings,
         Self::History,
         Self::Calc,
         Self::Monitor,
@@ -81,6 +84,7 @@ impl Place {
             Self::Lab => ("Lab", "实验"),
             Self::Setup => ("LibTorch", "LibTorch"),
             Self::Run => ("Run", "运行"),
+            Self::Readings => ("Recording of readings", "读数录制"),
             Self::History => ("History", "历史"),
             Self::Calc => ("Calculators", "计算器"),
             Self::Monitor => ("GPU", "GPU"),

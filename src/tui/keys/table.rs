@@ -114,8 +114,28 @@ pub const BINDINGS: &[Binding] = bindings! {
     P::Run, [Char('.'), Ctrl('n')], A::StepOn, "one reading on", "前进一次读数", false;
     P::Run, [Char('+'), Char('='), Ctrl('u')], A::Faster, "faster", "加速", false;
     P::Run, [Char('-'), Ctrl('d')], A::Slower, "slower", "减速", false;
-    P::Run, [ENTER], A::Open, "the gauge's term, among readings", "读数的术语（读数视图）", false;
-    P::Run, [F(9), Char('w')], A::Lens, "scraper's view, among readings", "采样透镜（读数视图）", false;
+    P::Run, [ENTER], A::Open, "the gauge's term, in the device view", "读数的术语（设备视图）", false;
+    P::Run, [F(9), Char('w')], A::Lens, "scraper's view, in the device view", "采样透镜（设备视图）", false;
+
+    P::Readings, [UP, Char('k')], A::Up, "gauge up", "上一个读数", false;
+    P::Readings, [DOWN, Char('j')], A::Down, "gauge", "选读数", true;
+    P::Readings, [ENTER], A::Open, "its term", "看术语", true;
+    P::Readings, [F(8), Char(' ')], A::Pause, "hold, go on", "暂停、继续", true;
+    P::Readings, [PGDN], A::PageDown, "a tenth on", "前进十分之一", true;
+    P::Readings, [PGUP], A::PageUp, "a tenth back", "后退十分之一", false;
+    P::Readings, [HOME, Char('g')], A::Top, "to the start", "回到开头", false;
+    P::Readings, [END, Char('G')], A::Bottom, "to the end", "跳到结尾", false;
+    P::Readings, [Char(','), Ctrl('p')], A::StepBack, "one reading back", "后退一次读数", false;
+    P::Readings, [Char('.'), Ctrl('n')], A::StepOn, "one reading on", "前进一次读数", false;
+    P::Readings, [Char('+'), Char('='), Ctrl('u')], A::Faster, "faster", "加速", false;
+    P::Readings, [Char('-'), Ctrl('d')], A::Slower, "slower", "减速", false;
+    P::Readings, [F(5), Char('p')], A::Replay, "replay", "回放", true;
+    P::Readings, [F(6), Char('s')], A::Stop, "show all", "看全部", false;
+    P::Readings, [F(9), Char('w')], A::Lens, "scraper's view", "采样透镜", true;
+    P::Readings, [TAB], A::Next, "next GPU", "下一块 GPU", true;
+    P::Readings, [BACKTAB], A::Previous, "previous GPU", "上一块 GPU", false;
+    P::Readings, [LEFT, Char('h')], A::Left, "previous phase", "上一阶段", false;
+    P::Readings, [RIGHT, Char('l')], A::Right, "next phase", "下一阶段", false;
 
     P::History, [ENTER], A::Open, "show", "查看", true;
     P::History, [F(5), Char('p')], A::Replay, "replay", "回放", true;

@@ -178,7 +178,7 @@ impl Screen {
             Self::Labs(_) => Place::Labs,
             Self::Lab(_) => Place::Lab,
             Self::Setup(_) => Place::Setup,
-            Self::Run(_) => Place::Run,
+            Self::Run(screen) => screen.place(),
             Self::History(_) => Place::History,
             Self::Calc(_) => Place::Calc,
             Self::Monitor(_) => Place::Monitor,

@@ -136,6 +136,8 @@ fn readings_alone_have_the_screen_to_themselves() {
     let screen = drawn(&app);
     assert!(screen.contains("Readings") && screen.contains("completed"), "{screen}");
     assert!(!screen.contains("reconcile") && !screen.contains("closed form"), "{screen}");
+    assert!(screen.contains("next GPU") && !screen.contains("guide"), "its own keys: {screen}");
+    assert!(!screen.contains("prediction"), "{screen}");
     press(&mut app, "Down");
     assert_ne!(drawn(&app), screen, "another gauge is selected");
     press(&mut app, "Up F9");

@@ -23,6 +23,7 @@ use super::{Nav, Outcome, Screen};
 use crate::lab::session::Curves;
 use crate::lab::{LabEvent, LabSession, Predictions};
 use crate::tui::app::Core;
+use crate::tui::keys::Place;
 use crate::tui::msg::{Action, Effect};
 use crate::tui::theme::{Role, SELECTED};
 use crate::tui::widgets::gauges::{self, Readings, Selection};
@@ -116,6 +117,14 @@ impl Run {
         match &self.source {
             Source::Active => core.active.as_ref(),
             Source::Recorded(recording) => Some(&recording.session),
+        }
+    }
+
+    /// Whose keys hold.
+    pub(super) fn place(&self) -> Place {
+        match &self.source {
+            Source::Recorded(recording) if recording.session.is_of_readings() => Place::Readings,
+            _ => Place::Run,
         }
     }
 

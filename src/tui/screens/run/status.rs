@@ -29,7 +29,7 @@ pub(super) fn status_line(session: &LabSession, core: &Core) -> Line<'static> {
         let bar = format!("{}{}", "█".repeat(filled as usize), "░".repeat((CELLS - filled) as usize));
         spans.push(Span::raw(format!("  {bar} {done}/{total}  {}", lang.pick(&label.en, &label.zh))));
     }
-    if session.header.as_ref().is_some_and(|h| h.predictions.is_empty()) {
+    if session.header.as_ref().is_some_and(|h| h.predictions.is_empty()) && !session.is_of_readings() {
         spans.push(Span::styled(lang.pick("  without a prediction", "  没有预测"), theme.style(Role::Dim)));
     }
     if let Some(memory) = session.memory_return() {

@@ -1,0 +1,306 @@
+//! From a query to hits.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::facets::{Conditions, Counter, Facets};
+use super::filter::{Filter, State};
+use super::postings::DocId;
+use super::query::{Asked, Query, Reading};
+use super::sight::{Finder, Sight, highlights};
+use super::snippet::{self, Snippet};
+use super::unit::Resolver;
+use super::{Item, SearchIndex};
+use crate::lang::Lang;
+use crate::library::Layer;
+
+/// What a hit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A note.
+    Note,
+    /// A term of the glossary.
+    Term,
+    /// A lab.
+    Lab,
+    /// A note of the reader's own.
+    Own,
+    /// A recorded run.
+    Run,
+}
+
+impl Kind {
+    /// All kinds, in the order of screens.
+    pub const ALL: [Self; 5] = [Self::Note, Self::Term, Self::Lab, Self::Own, Self::Run];
+
+    /// `note`, `term`, `lab`, `own` or `run`.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Term => "term",
+            Self::Lab => "lab",
+            Self::Own => "own",
+            Self::Run => "run",
+        }
+    }
+
+    /// Name on screens.
+    pub fn name(self, lang: Lang) -> &'static str {
+        match self {
+            Self::Note => lang.pick("note", "笔记"),
+            Self::Term => lang.pick("term", "术语"),
+            Self::Lab => lang.pick("lab", "实验"),
+            Self::Own => lang.pick("own note", "我的笔记"),
+            Self::Run => lang.pick("run", "运行"),
+        }
+    }
+}
+
+impl std::str::FromStr for Kind {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|k| k.id() == text)
+            .ok_or_else(|| format!("unknown kind `{text}`: use note, term, lab, own or run"))
+    }
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Results {
+    /// The query as given.
+    pub query: String,
+    /// Time that the search took, in microseconds.
+    pub took_us: u64,
+    /// Whether nothing matched the whole query, and the hits match only part of it.
+    pub partial: bool,
+    /// What matches, also beyond the limit.
+    pub total: usize,
+    /// How many of each kind, phase, layer and state match.
+    pub facets: Facets,
+    /// Best first; each note, term, lab, own note or run once.
+    pub hits: Vec<Hit>,
+}
+
+/// One hit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Hit {
+    /// What it is.
+    pub kind: Kind,
+    /// Id of the note, term, lab, own note or run.
+    pub id: String,
+    /// Title or name in the hit's language.
+    pub title: String,
+    /// Language of title and snippet; `None` for text of unknown or mixed language.
+    pub lang: Option<Lang>,
+    /// Higher is better; comparable within one search only.
+    pub score: f32,
+    /// The passage that matches best.
+    #[serde(flatten)]
+    pub snippet: Snippet,
+    /// Heading under which the passage stands; none when it is the beginning or the title says it all.
+    pub anchor: Option<String>,
+    /// Block of the passage in [`crate::reader::Document`], for [`crate::reader::Layout::row_of_block`]: of the text
+    /// that the reader screen shows for a note or a term, of a lab's guide, of an own note's Markdown. None when it is
+    /// the beginning, the title says it all, or no block shows it.
+    pub block: Option<usize>,
+    /// Byte ranges of the title that match.
+    pub title_highlights: Vec<Range<usize>>,
+    /// Phase of the route.
+    pub phase: Option<u8>,
+    /// Layer of the stack.
+    pub layer: Option<Layer>,
+    /// Mastery.
+    pub state: State,
+}
+
+/// Hits whose words are looked at closely before they are put in order.
+const CLOSE_LOOK: usize = 24;
+
+/// With fewer hits than this a question is also answered by those who match in part.
+const FEW: usize = 10;
+
+/// What a hit loses whose matches all cut words.
+const CUT_WORDS_COST: f32 = 0.7;
+
+/// An item that matches, in one language or more.
+struct Group {
+    item: usize,
+    score: f32,
+    best: DocId,
+    /// The document in the preferred language, when that matches too and is not the best.
+    preferred: Option<DocId>,
+}
+
+impl SearchIndex {
+    /// Finds what matches `query`. Any text is a query. One without a letter, digit or Han character finds nothing,
+    /// unless it holds conditions like `kind:term`: then it finds all that fulfil them.
+    pub fn search(&self, query: &str, filter: &Filter<'_>) -> Results {
+        let started = Instant::now();
+        let asked = Asked::new(query);
+        let conditions = Conditions::new(filter, &asked.conditions);
+        let mut results = Results { query: query.to_owned(), ..Results::default() };
+        if asked.is_empty() && !asked.conditions.is_empty() {
+            let all: Vec<(DocId, f32)> =
+                (0..).zip(0..self.corpus.numbers()).map(|(doc, _)| (doc, 0.0)).collect();
+            self.fill(&mut results, &Query::default(), &all, filter, &conditions);
+        } else if !asked.is_empty() {
+            let resolver = Resolver {
+                vocabulary: &self.corpus.vocabulary,
+                postings: &self.corpus.postings,
+                dictionary: &self.dictionary,
+                synonyms: &self.corpus.synonyms,
+                sounds: &self.corpus.sounds,
+            };
+            for reading in Reading::ALL {
+                let read = asked.read(reading, &resolver);
+                let found = self.corpus.find(&read, reading);
+                if found.is_empty() || !self.fill(&mut results, &read, &found, filter, &conditions) {
+                    continue;
+                }
+                results.partial = reading == Reading::Part;
+                // A question in many words is seldom answered in the same ones: those who hold most of them follow.
+                if reading != Reading::Part && results.total < FEW && read.is_question() {
+                    let read = asked.read(Reading::Part, &resolver);
+                    let found = self.corpus.find(&read, Reading::Part);
+                    self.fill(&mut results, &read, &found, filter, &conditions);
+                }
+                break;
+            }
+        }
+        results.took_us = started.elapsed().as_micros() as u64;
+        results
+    }
+
+    /// Fills in what was found; tells whether anything of it is wanted.
+    fn fill(
+        &self,
+        results: &mut Results,
+        query: &Query,
+        found: &[(DocId, f32)],
+        filter: &Filter<'_>,
+        conditions: &Conditions,
+    ) -> bool {
+        let mut groups = self.group(found, filter);
+        let mut counter = Counter::default();
+        groups.retain(|group| {
+            let item = &self.items[group.item];
+            counter.passes(item, state_of(item, filter), conditions)
+        });
+        results.facets = counter.facets();
+        results.total = groups.len();
+        groups.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.item.cmp(&b.item)));
+        let finder = Finder::new(&query.units, &self.corpus.vocabulary);
+        groups.truncate(filter.limit.max(CLOSE_LOOK));
+        let mut seen: Vec<(Group, Vec<Sight>)> = self.look_at(groups, query, &finder);
+        if self.dictionary.is_loaded() && query.units.iter().any(super::unit::Unit::is_han) {
+            for (group, sights) in seen.iter_mut().take(CLOSE_LOOK) {
+                if let (Some(text), Some(sight)) = (self.corpus.text(group.best), sights.first()) {
+                    let share = sight.cut_share(&query.units, text, &self.dictionary);
+                    group.score *= 1.0 - CUT_WORDS_COST * share;
+                }
+            }
+            seen.sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then(a.item.cmp(&b.item)));
+        }
+        results.hits = seen
+            .iter()
+            .take(filter.limit)
+            .filter_map(|(group, sights)| self.hit(group, sights, &finder, filter))
+            .collect();
+        results.total > 0
+    }
+
+    /// Joins the documents of each item.
+    fn group(&self, found: &[(DocId, f32)], filter: &Filter<'_>) -> Vec<Group> {
+        let prefer = filter.lang.unwrap_or(filter.prefer);
+        let mut groups: Vec<Group> = Vec::new();
+        let mut group_of = vec![usize::MAX; self.items.len()];
+        for (doc, score) in found {
+            let Some(text) = self.corpus.text(*doc) else { continue };
+            if filter.lang.is_some_and(|lang| text.lang.is_some_and(|l| l != lang)) {
+                continue;
+            }
+            let preferred = (text.lang == Some(prefer)).then_some(*doc);
+            match groups.get_mut(group_of[text.item]) {
+                None => {
+                    group_of[text.item] = groups.len();
+                    groups.push(Group { item: text.item, score: *score, best: *doc, preferred });
+                }
+                Some(group) => {
+                    group.preferred = group.preferred.or(preferred);
+                    if *score > group.score {
+                        (group.score, group.best) = (*score, *doc);
+                    }
+                }
+            }
+        }
+        for group in &mut groups {
+            group.preferred = group.preferred.filter(|doc| *doc != group.best);
+        }
+        groups
+    }
+
+    /// What is seen of the query in the documents of each group: the best, then the preferred one.
+    fn look_at(&self, groups: Vec<Group>, query: &Query, finder: &Finder<'_>) -> Vec<(Group, Vec<Sight>)> {
+        let mut docs: Vec<DocId> =
+            groups.iter().flat_map(|g| [g.best].into_iter().chain(g.preferred)).collect();
+        docs.sort_unstable();
+        let mut sights: Vec<Option<Sight>> =
+            self.corpus.sights(&query.units, finder, &docs).into_iter().map(Some).collect();
+        let mut take = |doc: DocId| {
+            let at = docs.binary_search(&doc).ok()?;
+            sights[at].take()
+        };
+        groups
+            .into_iter()
+            .map(|group| {
+                let seen = [Some(group.best), group.preferred].into_iter().flatten().filter_map(&mut take);
+                let seen = seen.collect();
+                (group, seen)
+            })
+            .collect()
+    }
+
+    fn hit(&self, group: &Group, sights: &[Sight], finder: &Finder<'_>, filter: &Filter<'_>) -> Option<Hit> {
+        let item = &self.items[group.item];
+        let best = sights.first()?;
+        let (doc, sight) = match group.preferred.zip(sights.get(1)) {
+            // What matches only by the names that it teaches has less to show than the other language.
+            Some((doc, sight)) if sight.units() >= best.units() => (doc, sight),
+            _ => (group.best, best),
+        };
+        let text = self.corpus.text(doc)?;
+        let titled = finder.all_in(&sight.title);
+        let cut = snippet::cut(&text.page, &sight.page, titled, finder);
+        let line = cut.line.map(|line| &text.page.blocks[line]);
+        Some(Hit {
+            kind: item.kind,
+            id: item.id.clone(),
+            title: text.title.to_string(),
+            lang: text.lang.filter(|_| item.kind != super::Kind::Run),
+            score: group.score,
+            snippet: cut.snippet,
+            anchor: line
+                .and_then(|line| line.section().checked_sub(1))
+                .and_then(|section| text.page.anchors.get(section).cloned()),
+            block: line.and_then(super::page::Block::shown_in),
+            title_highlights: highlights(&sight.title),
+            phase: item.phase,
+            layer: item.layer,
+            state: state_of(item, filter),
+        })
+    }
+}
+
+fn state_of(item: &Item, filter: &Filter<'_>) -> State {
+    let mark = filter.progress.and_then(|progress| match item.kind {
+        Kind::Note => progress.note(&item.id),
+        Kind::Term => progress.term(&item.id),
+        Kind::Lab | Kind::Own | Kind::Run => None,
+    });
+    State::from(mark)
+}

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use infralab::lang::Lang;
 use infralab::library::{Library, Source};
-use infralab::search::{Filter, SearchIndex};
+use infralab::search::{Extra, Filter, OwnNote, SearchIndex};
 
 const DOCUMENTS: usize = 10_000;
 const BYTES_PER_DOCUMENT: usize = 5_000;
@@ -176,8 +176,21 @@ fn built(name: &str, build: impl FnOnce() -> SearchIndex) -> SearchIndex {
     let (before, started) = (resident_bytes(), Instant::now());
     let index = build();
     let (seconds, bytes) = (started.elapsed().as_secs_f64(), resident_bytes().saturating_sub(before));
+    let started_loading = Instant::now();
+    let loaded = resident_bytes();
+    index.dictionary().load();
+    let dictionary = (started_loading.elapsed().as_secs_f64(), resident_bytes().saturating_sub(loaded));
+    println!("{name:<28} dictionary loaded in {:.3} s, {:.1} MB", dictionary.0, dictionary.1 as f64 / 1e6);
     println!("{name:<28} built in {seconds:.3} s, {:.1} MB", bytes as f64 / 1e6);
     index
+}
+
+fn own_note(id: usize, words: &Words, dice: &mut Dice) -> Extra {
+    let lang = Lang::ALL[id % 2];
+    let mut title = String::new();
+    words.sentence(lang, dice, &mut title);
+    let markdown = words.document(lang, dice);
+    Extra::Own(OwnNote { id: format!("own-{id}"), title, markdown, ..OwnNote::default() })
 }
 
 fn main() {
@@ -194,4 +207,24 @@ fn main() {
     println!("{} notes, {:.1} MB", library.notes.len(), bytes as f64 / 1e6);
     let index = built("5,000 notes, 2 languages", || SearchIndex::build(&library));
     keystrokes("5,000 notes, 2 languages", &index);
+    drop(index);
+    drop(library);
+    drop(root);
+
+    let notes: Vec<Extra> = (0..DOCUMENTS).map(|id| own_note(id, &words, &mut dice)).collect();
+    let mut index = built("10,000 own notes", || SearchIndex::build_with(&shipped, &notes));
+    keystrokes("10,000 own notes", &index);
+    drop(notes);
+    let mut took: Vec<Duration> = (0..500)
+        .map(|_| {
+            let id = dice.below(DOCUMENTS);
+            let note = own_note(id, &words, &mut dice);
+            let started = Instant::now();
+            index.put(&note);
+            started.elapsed()
+        })
+        .collect();
+    took.sort_unstable();
+    let at = |share: f64| took[((took.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
+    println!("{:<28} p50 {:.3} ms, p99 {:.3} ms, max {:.3} ms", "a saved note", at(0.5), at(0.99), at(1.0));
 }

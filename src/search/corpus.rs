@@ -63,6 +63,8 @@ pub(super) struct Corpus {
     pub(super) postings: Postings,
     pub(super) names: Names,
     pub(super) synonyms: Synonyms,
+    /// What people say for what texts call otherwise.
+    pub(super) everyday: Synonyms,
     pub(super) sounds: Sounds,
     /// By number; `None` for those that are gone.
     texts: Vec<Option<Text>>,
@@ -76,6 +78,10 @@ pub(super) struct Corpus {
 const MOST_GONE: usize = 256;
 
 impl Corpus {
+    pub(super) fn new() -> Self {
+        Self { everyday: Synonyms::everyday(), ..Self::default() }
+    }
+
     /// Adds a document of an item.
     pub(super) fn add(&mut self, item: usize, document: Document<'_>) -> DocId {
         let doc = self.texts.len() as DocId;

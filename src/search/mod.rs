@@ -86,7 +86,7 @@ impl SearchIndex {
         let han_runs = |name| analyze::han_runs(name).map(str::to_owned).collect::<Vec<_>>();
         let words = library.terms.iter().flat_map(document::names).flat_map(han_runs).collect();
         let mut index = Self {
-            corpus: Corpus::default(),
+            corpus: Corpus::new(),
             items: Vec::new(),
             by_id: HashMap::new(),
             dictionary: Dictionary::new(words),

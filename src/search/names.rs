@@ -59,6 +59,9 @@ impl Names {
     }
 }
 
+/// Everyday words for what texts call otherwise: a line for each meaning, in both languages.
+const EVERYDAY: &str = include_str!("everyday.txt");
+
 /// The names of each term: any of them may stand for the others.
 #[derive(Debug, Default)]
 pub(super) struct Synonyms {
@@ -68,6 +71,15 @@ pub(super) struct Synonyms {
 }
 
 impl Synonyms {
+    /// What people say in a question for what a text calls otherwise.
+    pub(super) fn everyday() -> Self {
+        let mut everyday = Self::default();
+        for line in EVERYDAY.lines() {
+            everyday.add(line.split(',').map(str::trim));
+        }
+        everyday
+    }
+
     /// Adds a term by all its names.
     pub(super) fn add<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
         let term = self.names.len();
@@ -96,7 +108,12 @@ impl Synonyms {
         let key = key(compact);
         let terms = self.terms.get(&key).map_or(&[][..], Vec::as_slice);
         let names = terms.iter().flat_map(|term| &self.names[*term]).map(|tokens| tokens.concat());
-        names.filter(move |name| self::key(name) == key)
+        let mut same: Vec<String> = names.filter(|name| self::key(name) == key).collect();
+        // FLOP/s is no form of FLOPs.
+        if same.iter().any(|name| name == compact) {
+            same = vec![compact.to_owned()];
+        }
+        same.into_iter()
     }
 
     /// Other names of the terms with this compact name, as tokens.

@@ -121,8 +121,9 @@ pub struct Hit {
 /// Hits whose words are looked at closely before they are put in order.
 const CLOSE_LOOK: usize = 24;
 
-/// With fewer hits than this a question is also answered by those who match in part.
-const FEW: usize = 10;
+/// With fewer hits than this, those that match in part follow.
+const FEW: usize = 5;
+const FEW_FOR_A_QUESTION: usize = 10;
 
 /// What a hit loses whose matches all cut words.
 const CUT_WORDS_COST: f32 = 0.7;
@@ -154,6 +155,7 @@ impl SearchIndex {
                 postings: &self.corpus.postings,
                 dictionary: &self.dictionary,
                 synonyms: &self.corpus.synonyms,
+                everyday: &self.corpus.everyday,
                 sounds: &self.corpus.sounds,
             };
             for reading in Reading::ALL {
@@ -163,8 +165,9 @@ impl SearchIndex {
                     continue;
                 }
                 results.partial = reading == Reading::Part;
-                // A question in many words is seldom answered in the same ones: those who hold most of them follow.
-                if reading != Reading::Part && results.total < FEW && read.is_question() {
+                // A question in many words is seldom answered in the same ones.
+                let few = if read.is_question() { FEW_FOR_A_QUESTION } else { FEW };
+                if reading != Reading::Part && results.total < few && read.units.len() > 1 {
                     let read = asked.read(Reading::Part, &resolver);
                     let found = self.corpus.find(&read, Reading::Part);
                     self.fill(&mut results, &read, &found, filter, &conditions);

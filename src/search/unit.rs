@@ -16,6 +16,7 @@ mod worth {
     pub(super) const TWO_WORDS: f32 = 0.9;
     pub(super) const BEGINNING: f32 = 0.5;
     pub(super) const SYNONYM: f32 = 0.5;
+    pub(super) const EVERYDAY: f32 = 0.35;
     pub(super) const TYPO: f32 = 0.6;
     pub(super) const SPELLED: f32 = 0.8;
     pub(super) const INITIALS: f32 = 0.5;
@@ -176,6 +177,7 @@ pub(super) struct Resolver<'a> {
     pub(super) postings: &'a Postings,
     pub(super) dictionary: &'a Dictionary,
     pub(super) synonyms: &'a Synonyms,
+    pub(super) everyday: &'a Synonyms,
     pub(super) sounds: &'a Sounds,
 }
 
@@ -237,35 +239,27 @@ impl Resolver<'_> {
         if let [unit] = &*units {
             names.extend(unit.names.iter().cloned());
         }
-        let mut at = 0;
-        while at < units.len() {
-            let most = MOST_UNITS_IN_NAME.min(units.len() - at);
-            let name_of = |count: usize| {
-                let range = units[at].tokens.start..units[at + count - 1].tokens.end;
-                tokens.get(range).map(<[&str]>::concat).unwrap_or_default()
-            };
-            let known = (1..=most)
-                .rev()
-                .map(|count| (count, name_of(count)))
-                .find(|(_, name)| self.synonyms.knows(name));
-            let Some((count, name)) = known else {
-                at += 1;
-                continue;
-            };
-            let others: Vec<Vec<Vec<WordId>>> =
-                self.synonyms.others(&name).map(|t| self.exactly(t)).collect();
-            for unit in units[at..at + count].iter_mut().filter(|u| !u.is_phrase) {
-                for other in &others {
-                    unit.push(other.clone(), worth::SYNONYM, false);
+        for (meanings, worth) in [(self.synonyms, worth::SYNONYM), (self.everyday, worth::EVERYDAY)] {
+            let mut at = 0;
+            while at < units.len() {
+                let Some((count, name)) = known_name(&units[at..], tokens, meanings) else {
+                    at += 1;
+                    continue;
+                };
+                let others: Vec<Vec<Vec<WordId>>> = meanings.others(&name).map(|t| self.exactly(t)).collect();
+                for unit in units[at..at + count].iter_mut().filter(|u| !u.is_phrase) {
+                    others.iter().for_each(|other| unit.push(other.clone(), worth, false));
                 }
-                unit.aside = false;
+                if worth == worth::SYNONYM {
+                    let same: Vec<String> = meanings.same(&name).collect();
+                    if count == units.len() {
+                        names.extend(same.iter().cloned());
+                    }
+                    units[at].names.extend(same);
+                    units[at..at + count].iter_mut().for_each(|unit| unit.aside = false);
+                }
+                at += count;
             }
-            let same: Vec<String> = self.synonyms.same(&name).collect();
-            if count == units.len() {
-                names.extend(same.iter().cloned());
-            }
-            units[at].names.extend(same);
-            at += count;
         }
         for count in 2..=MOST_UNITS_IN_NAME.min(units.len()) {
             for at in 0..=units.len() - count {
@@ -298,4 +292,13 @@ impl Resolver<'_> {
         }
         names
     }
+}
+
+/// The longest name with which the units begin, and of how many it is.
+fn known_name(units: &[Unit], tokens: &[&str], meanings: &Synonyms) -> Option<(usize, String)> {
+    (1..=MOST_UNITS_IN_NAME.min(units.len())).rev().find_map(|count| {
+        let range = units[0].tokens.start..units[count - 1].tokens.end;
+        let name = tokens.get(range)?.concat();
+        meanings.knows(&name).then_some((count, name))
+    })
 }

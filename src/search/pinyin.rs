@@ -10,6 +10,9 @@ use super::analyze::{Script, scan};
 /// Most names that one word is taken for.
 const MAX_MEANT: usize = 12;
 
+/// Letters of the longest syllable, `zhuang`.
+const MAX_SYLLABLE: usize = 6;
+
 /// A longer word is no name.
 const MAX_LETTERS: usize = 32;
 
@@ -41,9 +44,16 @@ pub(super) struct Meant {
 pub(super) struct Sounds {
     names: Vec<Box<[Sign]>>,
     /// Names that are in use, and how often.
-    users: HashMap<Box<str>, (usize, usize)>,
-    free: Vec<usize>,
+    users: HashMap<Box<str>, (u32, u32)>,
+    /// Names and the sign in them at which a syllable stands. Those that are gone may still be listed.
+    by_syllable: HashMap<&'static str, Vec<(u32, u32)>>,
+    /// Names by their first letter.
+    by_letter: HashMap<u8, Vec<u32>>,
+    gone: usize,
 }
+
+/// Lists are made anew when more names are gone than this, and than are in use.
+const MOST_GONE: usize = 256;
 
 impl Sounds {
     /// Adds a name. Names without Han characters are left out.
@@ -53,28 +63,67 @@ impl Sounds {
             return;
         }
         let signs = signs(name);
-        if !signs.iter().any(|s| matches!(s, Sign::Han(..))) {
-            return;
+        if signs.iter().any(|s| matches!(s, Sign::Han(..))) {
+            self.users.insert(name.into(), (self.names.len() as u32, 1));
+            self.list(signs);
         }
-        let at = self.free.pop().unwrap_or(self.names.len());
-        if at == self.names.len() {
-            self.names.push(signs);
-        } else {
-            self.names[at] = signs;
+    }
+
+    fn list(&mut self, signs: Box<[Sign]>) {
+        let name = self.names.len() as u32;
+        for (at, sign) in (0..).zip(&signs) {
+            if let Sign::Han(_, syllables) = sign {
+                for syllable in syllables {
+                    self.by_syllable.entry(syllable).or_default().push((name, at));
+                }
+            }
         }
-        self.users.insert(name.into(), (at, 1));
+        let letters: Vec<u8> = match signs.first() {
+            Some(Sign::Han(_, syllables)) => syllables.iter().map(|s| s.as_bytes()[0]).collect(),
+            Some(Sign::Word(word)) => vec![word.as_bytes()[0]],
+            None => Vec::new(),
+        };
+        for letter in letters {
+            let names = self.by_letter.entry(letter).or_default();
+            if names.last() != Some(&name) {
+                names.push(name);
+            }
+        }
+        self.names.push(signs);
     }
 
     /// Takes a name away that was added.
     pub(super) fn remove(&mut self, name: &str) {
         let Some((at, users)) = self.users.get_mut(name) else { return };
         *users -= 1;
-        if *users == 0 {
-            let at = *at;
-            self.names[at] = Box::default();
-            self.free.push(at);
-            self.users.remove(name);
+        if *users > 0 {
+            return;
         }
+        self.names[*at as usize] = Box::default();
+        self.users.remove(name);
+        self.gone += 1;
+        if self.gone > MOST_GONE.max(self.users.len()) {
+            let names = std::mem::take(&mut self.names);
+            (self.by_syllable, self.by_letter, self.gone) = (HashMap::new(), HashMap::new(), 0);
+            let mut new = vec![0; names.len()];
+            for (old, signs) in names.into_iter().enumerate().filter(|(_, signs)| !signs.is_empty()) {
+                new[old] = self.names.len() as u32;
+                self.list(signs);
+            }
+            self.users.values_mut().for_each(|(at, _)| *at = new[*at as usize]);
+        }
+    }
+
+    /// Names, and the sign in them, at which a word may begin to be heard: at their first sign by its first letter,
+    /// within them only by a whole syllable.
+    fn candidates<'a>(&'a self, word: &'a str) -> impl Iterator<Item = (u32, u32)> + 'a {
+        let first = self.by_letter.get(&word.as_bytes()[0]).into_iter().flatten().map(|name| (*name, 0));
+        let within = (1..=word.len().min(MAX_SYLLABLE))
+            .filter_map(|end| self.by_syllable.get(&word[..end]))
+            .flatten()
+            .copied()
+            .filter(|(_, at)| *at > 0);
+        first.chain(within)
     }
 
     /// What of the names a word of ASCII letters sounds like, whole names first. With `growing` the word may break off
@@ -84,26 +133,29 @@ impl Sounds {
             return Vec::new();
         }
         let mut found: Vec<Meant> = Vec::new();
-        for name in &self.names {
-            for start in 0..name.len() {
-                let Some(heard) = hear(word, &name[start..], growing) else { continue };
-                let whole = start == 0 && heard.signs == name.len();
-                let spelled = heard.initials == 0 && heard.han > 0;
-                // One syllable within a name says too little, and so do initials in the middle of one.
-                let enough = if spelled {
-                    whole || heard.han >= 2
-                } else {
-                    start == 0 && heard.han > 0 && (whole || heard.han >= MIN_INITIALS)
-                };
-                if !enough {
-                    continue;
-                }
-                let tokens = name[start..start + heard.signs].iter().map(Sign::text).collect();
-                let meant = Meant { tokens, spelled, whole };
-                match found.iter_mut().find(|m| m.tokens == meant.tokens) {
-                    Some(known) => known.whole |= whole,
-                    None => found.push(meant),
-                }
+        for (name, start) in self.candidates(word) {
+            let (name, start) = (&self.names[name as usize], start as usize);
+            let Some(heard) = name.get(start..).and_then(|signs| hear(word, signs, growing)) else {
+                continue;
+            };
+            let whole = start == 0 && heard.signs == name.len();
+            let spelled = heard.initials == 0 && heard.han > 0;
+            // One syllable within a name says too little, and so do initials in the middle of one.
+            let enough = if spelled {
+                whole || heard.han >= 2
+            } else {
+                start == 0 && heard.han > 0 && (whole || heard.han >= MIN_INITIALS)
+            };
+            if !enough {
+                continue;
+            }
+            let tokens = name[start..start + heard.signs].iter().map(Sign::text).collect();
+            let meant = Meant { tokens, spelled, whole };
+            let full = found.len() >= 4 * MAX_MEANT;
+            match found.iter_mut().find(|m| m.tokens == meant.tokens) {
+                Some(known) => known.whole |= whole,
+                None if full && !whole => {}
+                None => found.push(meant),
             }
         }
         found.sort_by_key(|m| (!m.whole, !m.spelled, m.tokens.len()));
@@ -162,6 +214,17 @@ struct Heard {
 
 /// Hears all of `word` in the beginning of these signs; with the fewest initials.
 fn hear(word: &str, signs: &[Sign], growing: bool) -> Option<Heard> {
+    // Most names end here: their second sign is another.
+    let after_first = match signs.first()? {
+        Sign::Word(written) => word.starts_with(&**written) || growing && written.starts_with(word),
+        Sign::Han(_, syllables) => {
+            let second = signs.get(1);
+            syllables.iter().any(|s| goes_on(word, s, second, growing))
+        }
+    };
+    if !after_first {
+        return None;
+    }
     let mut best: Option<Heard> = None;
     // Fewest initials with which the signs so far are the first so many letters.
     let mut reached = [None; MAX_LETTERS + 1];
@@ -205,6 +268,19 @@ fn hear(word: &str, signs: &[Sign], growing: bool) -> Option<Heard> {
         reached = next;
     }
     best
+}
+
+/// Whether a word that begins with a syllable, or its first letters, can go on with the next sign.
+fn goes_on(word: &str, syllable: &str, next: Option<&Sign>, growing: bool) -> bool {
+    let shared = syllable.bytes().zip(word.bytes()).take_while(|(a, b)| a == b).count();
+    let lengths = (1..=initial(syllable).min(shared)).chain((shared == syllable.len()).then_some(shared));
+    growing && shared == word.len()
+        || lengths.into_iter().any(|used| match (word.as_bytes().get(used), next) {
+            (None, _) => true,
+            (Some(letter), Some(Sign::Han(_, next))) => next.iter().any(|s| s.as_bytes()[0] == *letter),
+            (Some(letter), Some(Sign::Word(next))) => next.as_bytes()[0] == *letter,
+            (Some(_), None) => false,
+        })
 }
 
 /// Letters of the first sound.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::corpus::Text;
 use super::facets::{Conditions, Counter, Facets};
 use super::filter::{Filter, State};
 use super::postings::DocId;
@@ -137,6 +138,13 @@ struct Group {
     preferred: Option<DocId>,
 }
 
+/// A group with the document that is shown for it.
+struct Seen<'a> {
+    group: Group,
+    text: &'a Text,
+    sight: Sight,
+}
+
 impl SearchIndex {
     /// Finds what matches `query`. Any text is a query. One without a letter, digit or Han character finds nothing,
     /// unless it holds conditions like `kind:term`: then it finds all that fulfil them.
@@ -199,21 +207,22 @@ impl SearchIndex {
         groups.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.item.cmp(&b.item)));
         let finder = Finder::new(&query.units, &self.corpus.vocabulary);
         groups.truncate(filter.limit.max(CLOSE_LOOK));
-        let mut seen: Vec<(Group, Vec<Sight>)> = self.look_at(groups, query, &finder);
-        if self.dictionary.is_loaded() && query.units.iter().any(super::unit::Unit::is_han) {
-            for (group, sights) in seen.iter_mut().take(CLOSE_LOOK) {
-                if let (Some(text), Some(sight)) = (self.corpus.text(group.best), sights.first()) {
-                    let share = sight.cut_share(&query.units, text, &self.dictionary);
-                    group.score *= 1.0 - CUT_WORDS_COST * share;
-                }
-            }
-            seen.sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then(a.item.cmp(&b.item)));
+        let looks_closely = self.dictionary.is_loaded()
+            && query.units.iter().any(super::unit::Unit::is_han)
+            && groups.len() > 1;
+        if !looks_closely {
+            groups.truncate(filter.limit);
         }
-        results.hits = seen
-            .iter()
-            .take(filter.limit)
-            .filter_map(|(group, sights)| self.hit(group, sights, &finder, filter))
-            .collect();
+        let mut seen = self.look_at(groups, query, &finder);
+        if looks_closely {
+            for Seen { group, text, sight } in seen.iter_mut().take(CLOSE_LOOK) {
+                group.score *= 1.0 - CUT_WORDS_COST * sight.cut_share(&query.units, text, &self.dictionary);
+            }
+            seen.sort_by(|a, b| {
+                b.group.score.total_cmp(&a.group.score).then(a.group.item.cmp(&b.group.item))
+            });
+        }
+        results.hits = seen.iter().take(filter.limit).map(|seen| self.hit(seen, &finder, filter)).collect();
         results.total > 0
     }
 
@@ -247,40 +256,36 @@ impl SearchIndex {
         groups
     }
 
-    /// What is seen of the query in the documents of each group: the best, then the preferred one.
-    fn look_at(&self, groups: Vec<Group>, query: &Query, finder: &Finder<'_>) -> Vec<(Group, Vec<Sight>)> {
+    /// What is seen of the query in each group: in the preferred language, unless the other shows more of it.
+    fn look_at<'a>(&'a self, groups: Vec<Group>, query: &Query, finder: &Finder<'_>) -> Vec<Seen<'a>> {
         let mut docs: Vec<DocId> =
             groups.iter().flat_map(|g| [g.best].into_iter().chain(g.preferred)).collect();
         docs.sort_unstable();
-        let mut sights: Vec<Option<Sight>> =
-            self.corpus.sights(&query.units, finder, &docs).into_iter().map(Some).collect();
-        let mut take = |doc: DocId| {
-            let at = docs.binary_search(&doc).ok()?;
-            sights[at].take()
+        let places = self.corpus.places(&query.units, &docs);
+        let places_of = |doc: DocId| docs.binary_search(&doc).map_or(&[][..], |at| places[at].as_slice());
+        let units_seen = |doc: DocId| self.corpus.units_seen(doc, places_of(doc));
+        let shown = |group: &Group| match group.preferred {
+            // What matches only by the names that it teaches has less to show than the other language.
+            Some(preferred) if units_seen(preferred) >= units_seen(group.best) => preferred,
+            _ => group.best,
         };
         groups
             .into_iter()
-            .map(|group| {
-                let seen = [Some(group.best), group.preferred].into_iter().flatten().filter_map(&mut take);
-                let seen = seen.collect();
-                (group, seen)
+            .filter_map(|group| {
+                let doc = shown(&group);
+                let sight = self.corpus.sight(doc, places_of(doc), finder);
+                Some(Seen { group, text: self.corpus.text(doc)?, sight })
             })
             .collect()
     }
 
-    fn hit(&self, group: &Group, sights: &[Sight], finder: &Finder<'_>, filter: &Filter<'_>) -> Option<Hit> {
+    fn hit(&self, seen: &Seen<'_>, finder: &Finder<'_>, filter: &Filter<'_>) -> Hit {
+        let Seen { group, text, sight } = seen;
         let item = &self.items[group.item];
-        let best = sights.first()?;
-        let (doc, sight) = match group.preferred.zip(sights.get(1)) {
-            // What matches only by the names that it teaches has less to show than the other language.
-            Some((doc, sight)) if sight.units() >= best.units() => (doc, sight),
-            _ => (group.best, best),
-        };
-        let text = self.corpus.text(doc)?;
         let titled = finder.all_in(&sight.title);
         let cut = snippet::cut(&text.page, &sight.page, titled, finder);
         let line = cut.line.map(|line| &text.page.blocks[line]);
-        Some(Hit {
+        Hit {
             kind: item.kind,
             id: item.id.clone(),
             title: text.title.to_string(),
@@ -295,7 +300,7 @@ impl SearchIndex {
             phase: item.phase,
             layer: item.layer,
             state: state_of(item, filter),
-        })
+        }
     }
 }
 

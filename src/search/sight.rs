@@ -13,7 +13,7 @@ use super::unit::Unit;
 use super::vocabulary::{Vocabulary, WordId};
 
 /// Most lines of a page that are read again, and most places of one alternative that are looked at.
-const MOST_LINES: usize = 6;
+const MOST_LINES: usize = 4;
 const MOST_PLACES: usize = 200;
 
 /// Characters around a match that decide where its words begin and end.
@@ -48,8 +48,21 @@ pub(super) struct Finder<'a> {
     units: &'a [Unit],
     /// Tokens of any unit, by text.
     wanted: HashMap<&'a str, WordId>,
+    /// First bytes and lengths of those tokens: nearly every other token is told apart by them.
+    looks: Box<[bool; 256 * LENGTHS]>,
     /// Units and alternatives that can begin with a token.
     begins: HashMap<WordId, Vec<(usize, usize)>>,
+}
+
+/// Lengths that are told apart in [`Finder::looks`].
+const LENGTHS: usize = 16;
+
+/// What a token looks like at first sight; Han characters by their last byte.
+fn look(token: &str) -> usize {
+    let bytes = token.as_bytes();
+    let (first, last) = (bytes.first().copied().unwrap_or(0), bytes.last().copied().unwrap_or(0));
+    let byte = if first < 0x80 { first ^ last.rotate_left(3) } else { last };
+    usize::from(byte) * LENGTHS + bytes.len().min(LENGTHS - 1)
 }
 
 /// A token that the query wants.
@@ -61,11 +74,14 @@ struct Spot {
 
 impl<'a> Finder<'a> {
     pub(super) fn new(units: &'a [Unit], vocabulary: &'a Vocabulary) -> Self {
-        let mut finder = Self { units, wanted: HashMap::new(), begins: HashMap::new() };
+        let looks = Box::new([false; 256 * LENGTHS]);
+        let mut finder = Self { units, wanted: HashMap::new(), looks, begins: HashMap::new() };
         for (i, unit) in units.iter().enumerate() {
             for (j, alternative) in unit.alternatives.iter().enumerate() {
                 for word in alternative.groups.iter().flatten() {
-                    finder.wanted.insert(vocabulary.text(*word), *word);
+                    let text = vocabulary.text(*word);
+                    finder.wanted.insert(text, *word);
+                    finder.looks[look(text)] = true;
                 }
                 for word in alternative.groups.first().into_iter().flatten() {
                     finder.begins.entry(*word).or_default().push((i, j));
@@ -79,7 +95,9 @@ impl<'a> Finder<'a> {
     fn marks(&self, text: &str, offset: usize, marks: &mut Vec<Mark>) {
         let mut spots: Vec<Spot> = Vec::new();
         scan(text, |token, range, _, place| {
-            if let Some(word) = self.wanted.get(token) {
+            if self.looks[look(token)]
+                && let Some(word) = self.wanted.get(token)
+            {
                 spots.push(Spot { word: *word, range: offset + range.start..offset + range.end, place });
             }
         });
@@ -135,11 +153,6 @@ pub(super) struct Sight {
 }
 
 impl Sight {
-    /// How many units of the query are seen.
-    pub(super) fn units(&self) -> u32 {
-        unit_bits(self.title.iter().chain(&self.page)).count_ones()
-    }
-
     /// Share of the units that cut words wherever they are seen, as 内存 cuts 片内存储.
     pub(super) fn cut_share(&self, units: &[Unit], text: &Text, dictionary: &Dictionary) -> f32 {
         let cut = units.iter().enumerate().filter(|(unit, asked)| {
@@ -176,10 +189,13 @@ fn cuts_words(text: &str, mark: &Mark, unit: &Unit, dictionary: &Dictionary) -> 
     dictionary.is_whole(run, &(before..before + matched.len())) == Some(false)
 }
 
+/// Where the units of a query stand in a document: place and unit.
+pub(super) type UnitPlaces = Vec<(u32, usize)>;
+
 impl Corpus {
-    /// What of a query is seen in these documents, given in the order of their numbers.
-    pub(super) fn sights(&self, units: &[Unit], finder: &Finder<'_>, docs: &[DocId]) -> Vec<Sight> {
-        let mut places: Vec<Vec<(u32, usize)>> = vec![Vec::new(); docs.len()];
+    /// Where the units stand in these documents, given in the order of their numbers.
+    pub(super) fn places(&self, units: &[Unit], docs: &[DocId]) -> Vec<UnitPlaces> {
+        let mut places: Vec<UnitPlaces> = vec![Vec::new(); docs.len()];
         for (unit, asked) in units.iter().enumerate() {
             for alternative in &asked.alternatives {
                 let found = self.postings.of_phrase(&alternative.groups, Some(docs));
@@ -192,10 +208,19 @@ impl Corpus {
                 }
             }
         }
-        docs.iter().zip(places).map(|(doc, places)| self.sight(*doc, &places, finder)).collect()
+        places
     }
 
-    fn sight(&self, doc: DocId, places: &[(u32, usize)], finder: &Finder<'_>) -> Sight {
+    /// How many units can be seen in a document: other names and what it teaches are not shown.
+    pub(super) fn units_seen(&self, doc: DocId, places: &[(u32, usize)]) -> u32 {
+        let ends = self.ends(doc);
+        let hidden = ends[Part::Title as usize]..ends[Part::Taught as usize];
+        let seen = places.iter().filter(|(place, _)| !hidden.contains(place));
+        seen.fold(0u32, |bits, (_, unit)| bits | 1 << unit).count_ones()
+    }
+
+    /// What is seen of a query in a document.
+    pub(super) fn sight(&self, doc: DocId, places: &[(u32, usize)], finder: &Finder<'_>) -> Sight {
         let Some(text) = self.text(doc) else { return Sight::default() };
         let mut sight = Sight::default();
         finder.marks(&text.title, 0, &mut sight.title);

@@ -273,24 +273,36 @@ fn is_hyphen(c: char) -> bool {
 
 /// Gives the folded characters of one composed character.
 fn fold(cluster: &str, base: char, mut each: impl FnMut(char)) {
-    if cluster.len() == 1 {
-        each(base.to_ascii_lowercase());
-    } else if cluster.len() == base.len_utf8() && ('\u{4e00}'..='\u{9fff}').contains(&base) {
-        each(base);
-    } else {
-        // Lower case can undo a composition, so it comes first and last.
-        let lower: String = cluster.nfkc().flat_map(char::to_lowercase).collect();
-        lower.nfkc().for_each(&mut each);
+    if cluster.len() != base.len_utf8() {
+        return fold_any(cluster, each);
     }
+    match base {
+        '\0'..='\x7f' => each(base.to_ascii_lowercase()),
+        // What Chinese is made of, and normalisation leaves alone.
+        '\u{4e00}'..='\u{9fff}' | '\u{3001}'..='\u{3020}' => each(base),
+        '\u{2012}'..='\u{2015}' | '\u{2018}'..='\u{201f}' => each(base),
+        // Full-width twins of ASCII.
+        '\u{ff01}'..='\u{ff5e}' => {
+            let twin = char::from_u32(u32::from(base) - 0xfee0).unwrap_or(base);
+            each(twin.to_ascii_lowercase());
+        }
+        _ => fold_any(cluster, each),
+    }
+}
+
+fn fold_any(cluster: &str, each: impl FnMut(char)) {
+    // Lower case can undo a composition, so it comes first and last.
+    let lower: String = cluster.nfkc().flat_map(char::to_lowercase).collect();
+    lower.nfkc().for_each(each);
 }
 
 /// Whether punctuation within a word belongs to it: `2.11`, `8,192`, `GPU's`.
 fn joins(word: &str, c: char, rest: &str) -> bool {
-    let digit_before = word.ends_with(|c: char| c.is_ascii_digit());
-    let digits_after = rest.nfkc().take(4).take_while(char::is_ascii_digit).count();
+    let digit_before = || word.ends_with(|c: char| c.is_ascii_digit());
+    let digits_after = || rest.nfkc().take(4).take_while(char::is_ascii_digit).count();
     match c {
-        '.' => digit_before && digits_after > 0,
-        ',' => digit_before && digits_after == 3,
+        '.' => digit_before() && digits_after() > 0,
+        ',' => digit_before() && digits_after() == 3,
         '\'' | '\u{2019}' => !word.is_empty() && rest.starts_with(|c: char| c.is_alphabetic() && !is_han(c)),
         _ => false,
     }

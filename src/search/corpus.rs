@@ -34,10 +34,6 @@ pub(super) type Ends = [u32; Part::ALL.len()];
 /// A document as it is kept to be shown.
 #[derive(Debug)]
 pub(super) struct Text {
-    /// Number of the item that it belongs to.
-    pub(super) item: usize,
-    /// `None` where it is unknown or mixed.
-    pub(super) lang: Option<Lang>,
     pub(super) title: Box<str>,
     pub(super) page: Page,
     /// First token of each line, and the line's index; headings come first.
@@ -69,6 +65,8 @@ pub(super) struct Corpus {
     /// By number; `None` for those that are gone.
     texts: Vec<Option<Text>>,
     ends: Vec<Ends>,
+    /// Item and language of each document.
+    belongs_to: Vec<Option<(u32, Option<Lang>)>>,
     gone: usize,
     body_tokens: u64,
     tokens: Vec<(WordId, u32)>,
@@ -126,15 +124,8 @@ impl Corpus {
             document.aliases.iter().chain([&document.title]).map(|n| Box::from(*n)).collect();
         heard.iter().for_each(|name| self.sounds.add(name));
         self.ends.push(ends);
-        self.texts.push(Some(Text {
-            item,
-            lang: document.lang,
-            title: document.title.into(),
-            page,
-            lines: lines.into(),
-            names,
-            heard,
-        }));
+        self.belongs_to.push(Some((item as u32, document.lang)));
+        self.texts.push(Some(Text { title: document.title.into(), page, lines: lines.into(), names, heard }));
         doc
     }
 
@@ -156,6 +147,7 @@ impl Corpus {
         let Some(text) = self.texts.get_mut(doc as usize).and_then(Option::take) else { return };
         text.names.iter().for_each(|(name, _)| self.names.remove(name, doc));
         text.heard.iter().for_each(|name| self.sounds.remove(name));
+        self.belongs_to[doc as usize] = None;
         let ends = std::mem::take(&mut self.ends[doc as usize]);
         self.body_tokens -= u64::from(ends[4] - ends[3]);
         self.gone += 1;
@@ -182,6 +174,7 @@ impl Corpus {
         let mut kept = new.iter().map(Option::is_some);
         self.ends.retain(|_| kept.next().unwrap_or(false));
         self.texts.retain(Option::is_some);
+        self.belongs_to.retain(Option::is_some);
         self.gone = 0;
         Some(new)
     }
@@ -189,6 +182,12 @@ impl Corpus {
     /// The document of this number, unless it is gone.
     pub(super) fn text(&self, doc: DocId) -> Option<&Text> {
         self.texts.get(doc as usize)?.as_ref()
+    }
+
+    /// Item and language of a document, unless it is gone; no language where it is unknown or mixed.
+    pub(super) fn belongs_to(&self, doc: DocId) -> Option<(usize, Option<Lang>)> {
+        let (item, lang) = (*self.belongs_to.get(doc as usize)?)?;
+        Some((item as usize, lang))
     }
 
     /// How many numbers are given, also to documents that are gone.

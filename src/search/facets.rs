@@ -1,7 +1,5 @@
 //! How many hits there are of each kind, phase, layer and state.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::filter::{Condition, Filter, State};
@@ -49,15 +47,18 @@ impl Conditions {
 }
 
 /// Counts while items pass by.
-#[derive(Default)]
 pub(super) struct Counter {
-    kinds: BTreeMap<Kind, usize>,
-    phases: BTreeMap<u8, usize>,
-    layers: BTreeMap<Layer, usize>,
-    states: BTreeMap<State, usize>,
+    kinds: [usize; Kind::ALL.len()],
+    phases: [usize; 256],
+    layers: [usize; Layer::ALL.len()],
+    states: [usize; State::ALL.len()],
 }
 
 impl Counter {
+    pub(super) fn new() -> Self {
+        Self { kinds: Default::default(), phases: [0; 256], layers: Default::default(), states: [0; 4] }
+    }
+
     /// Counts an item where it passes, and tells whether it passes all.
     pub(super) fn passes(&mut self, item: &Item, state: State, conditions: &Conditions) -> bool {
         let values = [
@@ -71,27 +72,27 @@ impl Counter {
             asked.is_none_or(|asked| values[facet].is_some_and(|value| asked.contains(&value)))
         });
         let others_pass = |facet: usize| (0..4).all(|other| other == facet || passes[other]);
-        if others_pass(0) {
-            *self.kinds.entry(item.kind).or_default() += 1;
-        }
-        if let Some(phase) = item.phase.filter(|_| others_pass(1)) {
-            *self.phases.entry(phase).or_default() += 1;
-        }
-        if let Some(layer) = item.layer.filter(|_| others_pass(2)) {
-            *self.layers.entry(layer).or_default() += 1;
-        }
-        if others_pass(3) {
-            *self.states.entry(state).or_default() += 1;
+        let counted = values.into_iter().enumerate().filter(|(facet, _)| others_pass(*facet));
+        for value in counted.filter_map(|(_, value)| value) {
+            match value {
+                Condition::Kind(kind) => self.kinds[kind as usize] += 1,
+                Condition::Phase(phase) => self.phases[usize::from(phase)] += 1,
+                Condition::Layer(layer) => self.layers[layer as usize] += 1,
+                Condition::State(state) => self.states[state as usize] += 1,
+            }
         }
         passes.into_iter().all(|passes| passes)
     }
 
     pub(super) fn facets(self) -> Facets {
+        fn counted<T>(values: impl IntoIterator<Item = T>, counts: &[usize]) -> Vec<(T, usize)> {
+            values.into_iter().zip(counts.iter().copied()).filter(|(_, count)| *count > 0).collect()
+        }
         Facets {
-            kinds: self.kinds.into_iter().collect(),
-            phases: self.phases.into_iter().collect(),
-            layers: self.layers.into_iter().collect(),
-            states: self.states.into_iter().collect(),
+            kinds: counted(Kind::ALL, &self.kinds),
+            phases: counted(0..=u8::MAX, &self.phases),
+            layers: counted(Layer::ALL, &self.layers),
+            states: counted(State::ALL, &self.states),
         }
     }
 }

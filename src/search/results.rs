@@ -10,6 +10,7 @@ use super::facets::{Conditions, Counter, Facets};
 use super::filter::{Filter, State};
 use super::postings::DocId;
 use super::query::{Asked, Query, Reading};
+use super::score::Phrases;
 use super::sight::{Finder, Sight, highlights};
 use super::snippet::{self, Snippet};
 use super::unit::Resolver;
@@ -138,10 +139,18 @@ struct Group {
     preferred: Option<DocId>,
 }
 
+/// What a query found in one reading.
+struct Found<'a> {
+    query: &'a Query,
+    phrases: &'a Phrases,
+    scores: &'a [(DocId, f32)],
+}
+
 /// A group with the document that is shown for it.
 struct Seen<'a> {
     group: Group,
     text: &'a Text,
+    lang: Option<Lang>,
     sight: Sight,
 }
 
@@ -156,7 +165,8 @@ impl SearchIndex {
         if asked.is_empty() && !asked.conditions.is_empty() {
             let all: Vec<(DocId, f32)> =
                 (0..).zip(0..self.corpus.numbers()).map(|(doc, _)| (doc, 0.0)).collect();
-            self.fill(&mut results, &Query::default(), &all, filter, &conditions);
+            let found = Found { query: &Query::default(), phrases: &Phrases::default(), scores: &all };
+            self.fill(&mut results, &found, filter, &conditions);
         } else if !asked.is_empty() {
             let resolver = Resolver {
                 vocabulary: &self.corpus.vocabulary,
@@ -166,19 +176,24 @@ impl SearchIndex {
                 everyday: &self.corpus.everyday,
                 sounds: &self.corpus.sounds,
             };
+            let mut phrases = Phrases::default();
+            let mut answer = |reading: Reading, results: &mut Results| {
+                let query = asked.read(reading, &resolver);
+                let scores = self.corpus.find(&query, reading, &mut phrases);
+                let found = Found { query: &query, phrases: &phrases, scores: &scores };
+                let few = if query.is_question() { FEW_FOR_A_QUESTION } else { FEW };
+                self.fill(results, &found, filter, &conditions);
+                // A question in many words is seldom answered in the same ones.
+                results.total < few && query.units.len() > 1
+            };
             for reading in Reading::ALL {
-                let read = asked.read(reading, &resolver);
-                let found = self.corpus.find(&read, reading);
-                if found.is_empty() || !self.fill(&mut results, &read, &found, filter, &conditions) {
+                let is_little = answer(reading, &mut results);
+                if results.total == 0 {
                     continue;
                 }
                 results.partial = reading == Reading::Part;
-                // A question in many words is seldom answered in the same ones.
-                let few = if read.is_question() { FEW_FOR_A_QUESTION } else { FEW };
-                if reading != Reading::Part && results.total < few && read.units.len() > 1 {
-                    let read = asked.read(Reading::Part, &resolver);
-                    let found = self.corpus.find(&read, Reading::Part);
-                    self.fill(&mut results, &read, &found, filter, &conditions);
+                if is_little && !results.partial {
+                    answer(Reading::Part, &mut results);
                 }
                 break;
             }
@@ -187,43 +202,39 @@ impl SearchIndex {
         results
     }
 
-    /// Fills in what was found; tells whether anything of it is wanted.
-    fn fill(
-        &self,
-        results: &mut Results,
-        query: &Query,
-        found: &[(DocId, f32)],
-        filter: &Filter<'_>,
-        conditions: &Conditions,
-    ) -> bool {
-        let mut groups = self.group(found, filter);
-        let mut counter = Counter::default();
+    /// Fills in what was found.
+    fn fill(&self, results: &mut Results, found: &Found<'_>, filter: &Filter<'_>, conditions: &Conditions) {
+        let query = found.query;
+        let mut groups = self.group(found.scores, filter);
+        let mut counter = Counter::new();
         groups.retain(|group| {
             let item = &self.items[group.item];
             counter.passes(item, state_of(item, filter), conditions)
         });
         results.facets = counter.facets();
         results.total = groups.len();
-        groups.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.item.cmp(&b.item)));
+        let in_order = |a: &Group, b: &Group| b.score.total_cmp(&a.score).then(a.item.cmp(&b.item));
+        let most = filter.limit.max(CLOSE_LOOK);
+        if groups.len() > most {
+            groups.select_nth_unstable_by(most, in_order);
+            groups.truncate(most);
+        }
+        groups.sort_unstable_by(in_order);
         let finder = Finder::new(&query.units, &self.corpus.vocabulary);
-        groups.truncate(filter.limit.max(CLOSE_LOOK));
         let looks_closely = self.dictionary.is_loaded()
             && query.units.iter().any(super::unit::Unit::is_han)
             && groups.len() > 1;
         if !looks_closely {
             groups.truncate(filter.limit);
         }
-        let mut seen = self.look_at(groups, query, &finder);
+        let mut seen = self.look_at(groups, found, &finder);
         if looks_closely {
-            for Seen { group, text, sight } in seen.iter_mut().take(CLOSE_LOOK) {
+            for Seen { group, text, sight, .. } in seen.iter_mut().take(CLOSE_LOOK) {
                 group.score *= 1.0 - CUT_WORDS_COST * sight.cut_share(&query.units, text, &self.dictionary);
             }
-            seen.sort_by(|a, b| {
-                b.group.score.total_cmp(&a.group.score).then(a.group.item.cmp(&b.group.item))
-            });
+            seen.sort_by(|a, b| in_order(&a.group, &b.group));
         }
         results.hits = seen.iter().take(filter.limit).map(|seen| self.hit(seen, &finder, filter)).collect();
-        results.total > 0
     }
 
     /// Joins the documents of each item.
@@ -232,15 +243,15 @@ impl SearchIndex {
         let mut groups: Vec<Group> = Vec::new();
         let mut group_of = vec![usize::MAX; self.items.len()];
         for (doc, score) in found {
-            let Some(text) = self.corpus.text(*doc) else { continue };
-            if filter.lang.is_some_and(|lang| text.lang.is_some_and(|l| l != lang)) {
+            let Some((item, lang)) = self.corpus.belongs_to(*doc) else { continue };
+            if filter.lang.is_some_and(|wanted| lang.is_some_and(|lang| lang != wanted)) {
                 continue;
             }
-            let preferred = (text.lang == Some(prefer)).then_some(*doc);
-            match groups.get_mut(group_of[text.item]) {
+            let preferred = (lang == Some(prefer)).then_some(*doc);
+            match groups.get_mut(group_of[item]) {
                 None => {
-                    group_of[text.item] = groups.len();
-                    groups.push(Group { item: text.item, score: *score, best: *doc, preferred });
+                    group_of[item] = groups.len();
+                    groups.push(Group { item, score: *score, best: *doc, preferred });
                 }
                 Some(group) => {
                     group.preferred = group.preferred.or(preferred);
@@ -257,11 +268,11 @@ impl SearchIndex {
     }
 
     /// What is seen of the query in each group: in the preferred language, unless the other shows more of it.
-    fn look_at<'a>(&'a self, groups: Vec<Group>, query: &Query, finder: &Finder<'_>) -> Vec<Seen<'a>> {
+    fn look_at<'a>(&'a self, groups: Vec<Group>, found: &Found<'_>, finder: &Finder<'_>) -> Vec<Seen<'a>> {
         let mut docs: Vec<DocId> =
             groups.iter().flat_map(|g| [g.best].into_iter().chain(g.preferred)).collect();
         docs.sort_unstable();
-        let places = self.corpus.places(&query.units, &docs);
+        let places = self.corpus.places(&found.query.units, found.phrases, &docs);
         let places_of = |doc: DocId| docs.binary_search(&doc).map_or(&[][..], |at| places[at].as_slice());
         let units_seen = |doc: DocId| self.corpus.units_seen(doc, places_of(doc));
         let shown = |group: &Group| match group.preferred {
@@ -274,13 +285,14 @@ impl SearchIndex {
             .filter_map(|group| {
                 let doc = shown(&group);
                 let sight = self.corpus.sight(doc, places_of(doc), finder);
-                Some(Seen { group, text: self.corpus.text(doc)?, sight })
+                let (_, lang) = self.corpus.belongs_to(doc)?;
+                Some(Seen { group, text: self.corpus.text(doc)?, lang, sight })
             })
             .collect()
     }
 
     fn hit(&self, seen: &Seen<'_>, finder: &Finder<'_>, filter: &Filter<'_>) -> Hit {
-        let Seen { group, text, sight } = seen;
+        let Seen { group, text, lang, sight } = seen;
         let item = &self.items[group.item];
         let titled = finder.all_in(&sight.title);
         let cut = snippet::cut(&text.page, &sight.page, titled, finder);
@@ -289,7 +301,7 @@ impl SearchIndex {
             kind: item.kind,
             id: item.id.clone(),
             title: text.title.to_string(),
-            lang: text.lang.filter(|_| item.kind != super::Kind::Run),
+            lang: *lang,
             score: group.score,
             snippet: cut.snippet,
             anchor: line

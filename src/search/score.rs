@@ -1,9 +1,12 @@
 //! How well documents match: BM25 in each part of a document, weighted by the part, and what names add to it.
 
+use std::collections::{BTreeMap, HashMap};
+
 use super::corpus::{Corpus, Ends, Part};
-use super::postings::DocId;
+use super::postings::{DocId, Places};
 use super::query::{Query, Reading};
 use super::unit::{Alternative, Unit};
+use super::vocabulary::WordId;
 
 /// Score of a document whose whole name, or other name, is the query; above any sum of single words.
 const WHOLE_NAME_SCORE: f32 = 300.0;
@@ -20,6 +23,9 @@ const TOGETHER_WEIGHT: f32 = 0.6;
 
 /// Most pairs of neighbours that are looked for.
 const MOST_PAIRS: usize = 8;
+
+/// Most documents in which neighbours are looked for: those with the best scores without.
+const MOST_WITH_NEIGHBOURS: usize = 2_000;
 
 /// Share of what a query says, by rarity, that a document must hold at least in [`Reading::Part`].
 const LEAST_SHARE: f32 = 0.3;
@@ -38,8 +44,19 @@ fn weight(part: Part) -> f32 {
     }
 }
 
-/// Matches of one alternative in one document, part by part.
-type Counts = [u16; Part::ALL.len()];
+/// Matches of one unit in one document, part by part, each by its worth.
+type Counts = [f32; Part::ALL.len()];
+
+/// Alternatives of more than one word, each looked up once for a search.
+#[derive(Default)]
+pub(super) struct Phrases(HashMap<Vec<Vec<WordId>>, Places>);
+
+impl Phrases {
+    /// Where the tokens stand side by side, if it was looked up.
+    pub(super) fn get(&self, groups: &[Vec<WordId>]) -> Option<&Places> {
+        self.0.get(groups)
+    }
+}
 
 /// One score for each document.
 struct Scores {
@@ -49,7 +66,7 @@ struct Scores {
 
 impl Corpus {
     /// Documents that match with their scores, in the order of their numbers.
-    pub(super) fn find(&self, query: &Query, reading: Reading) -> Vec<(DocId, f32)> {
+    pub(super) fn find(&self, query: &Query, reading: Reading, phrases: &mut Phrases) -> Vec<(DocId, f32)> {
         if query.units.is_empty() || self.len() == 0 {
             return Vec::new();
         }
@@ -58,7 +75,7 @@ impl Corpus {
         let mut needed = 0.0;
         let mut rarities = Vec::with_capacity(query.units.len());
         for unit in &query.units {
-            let scores = self.unit(unit);
+            let scores = self.unit(unit, phrases);
             let rarity = self.rarity(scores.matching);
             // What nobody wrote says nothing of those who match in part.
             let counts = match reading {
@@ -97,55 +114,72 @@ impl Corpus {
         (1.0 + (all - matching + 0.5).max(0.5) / (matching + 0.5)).ln()
     }
 
-    /// Scores of one unit, without its rarity: the best of its alternatives.
-    fn unit(&self, unit: &Unit) -> Scores {
-        let mut best = vec![0.0f32; self.numbers()];
+    /// Scores of one unit, without its rarity.
+    fn unit(&self, unit: &Unit, phrases: &mut Phrases) -> Scores {
         let mut counts = vec![Counts::default(); self.numbers()];
-        let average = self.average_body();
-        for (i, alternative) in unit.alternatives.iter().enumerate() {
-            if i > 0 {
-                counts.fill(Counts::default());
-            }
-            self.count(alternative, &mut counts);
-            for (doc, counts) in counts.iter().enumerate().filter(|(_, c)| **c != Counts::default()) {
-                let score = alternative.worth * bm25(counts, self.ends(doc as DocId), average);
-                best[doc] = best[doc].max(score);
+        // In order: sums of fractions depend on it.
+        let mut words: BTreeMap<(WordId, bool), f32> = BTreeMap::new();
+        for Alternative { groups, worth, names_only } in &unit.alternatives {
+            if let [group] = groups.as_slice() {
+                for word in group {
+                    let best = words.entry((*word, *names_only)).or_default();
+                    *best = best.max(*worth);
+                }
+            } else {
+                if !phrases.0.contains_key(groups) {
+                    phrases.0.insert(groups.clone(), self.postings.of_phrase(groups, None));
+                }
+                phrases.0[groups].iter().for_each(|(doc, places)| {
+                    self.count(doc, places.iter().copied(), *worth, *names_only, &mut counts);
+                });
             }
         }
-        let matching = best.iter().filter(|score| **score > 0.0).count();
-        Scores { of: best, matching }
+        for ((word, names_only), worth) in words {
+            self.postings.each(word, |doc, places| self.count(doc, places, worth, names_only, &mut counts));
+        }
+        let average = self.average_body();
+        let scores: Vec<f32> = (0..).zip(&counts).map(|(doc, c)| bm25(c, self.ends(doc), average)).collect();
+        let matching = scores.iter().filter(|score| **score > 0.0).count();
+        Scores { of: scores, matching }
     }
 
-    fn count(&self, alternative: &Alternative, counts: &mut [Counts]) {
-        let mut add = |doc: DocId, places: &mut dyn Iterator<Item = u32>| {
-            let ends = self.ends(doc);
-            // A document that is gone is still in the lists.
-            if ends[Part::Body as usize] == 0 {
+    fn count(
+        &self,
+        doc: DocId,
+        places: impl Iterator<Item = u32>,
+        worth: f32,
+        names_only: bool,
+        counts: &mut [Counts],
+    ) {
+        let ends = self.ends(doc);
+        // A document that is gone is still in the lists.
+        if ends[Part::Body as usize] == 0 {
+            return;
+        }
+        let counts = &mut counts[doc as usize];
+        let mut part = 0;
+        for place in places {
+            while part < ends.len() - 1 && place >= ends[part] {
+                part += 1;
+            }
+            if names_only && part > Part::Alias as usize {
                 return;
             }
-            let counts = &mut counts[doc as usize];
-            let mut part = 0;
-            for place in places {
-                while part < ends.len() - 1 && place >= ends[part] {
-                    part += 1;
-                }
-                if alternative.names_only && part > Part::Alias as usize {
-                    return;
-                }
-                counts[part] = counts[part].saturating_add(1);
-            }
-        };
-        if let [words] = alternative.groups.as_slice() {
-            words.iter().for_each(|word| self.postings.each(*word, &mut add));
-        } else {
-            let found = self.postings.of_phrase(&alternative.groups, None);
-            found.iter().for_each(|(doc, places)| add(doc, &mut places.iter().copied()));
+            counts[part] += worth;
         }
     }
 
     /// Neighbours of the query that are neighbours in a text.
     fn add_neighbours(&self, query: &Query, rarities: &[f32], found: &mut [(DocId, f32)]) {
-        let docs: Vec<DocId> = found.iter().map(|(doc, _)| *doc).collect();
+        let mut scores: Vec<f32> = found.iter().map(|(_, score)| *score).collect();
+        let most = MOST_WITH_NEIGHBOURS.min(scores.len());
+        let least = if most < scores.len() {
+            *scores.select_nth_unstable_by(most, |a, b| b.total_cmp(a)).1
+        } else {
+            0.0
+        };
+        let docs: Vec<DocId> =
+            found.iter().filter(|(_, score)| *score >= least).map(|(doc, _)| *doc).collect();
         let pairs = query.units.windows(2).zip(rarities.windows(2));
         for (pair, rarity) in pairs.filter(|(p, _)| p[0].tokens.end == p[1].tokens.start).take(MOST_PAIRS) {
             let groups: Vec<_> = pair[0].literal.iter().chain(&pair[1].literal).cloned().collect();
@@ -195,9 +229,12 @@ impl Corpus {
 }
 
 fn bm25(counts: &Counts, ends: &Ends, average: f32) -> f32 {
+    if *counts == Counts::default() {
+        return 0.0;
+    }
     let mut sum = 0.0;
     for part in Part::ALL {
-        let count = f32::from(counts[part as usize]);
+        let count = counts[part as usize];
         if count > 0.0 {
             let start = (part as usize).checked_sub(1).map_or(0, |before| ends[before]);
             let length = (ends[part as usize] - start) as f32;

@@ -9,6 +9,7 @@ use super::corpus::{Corpus, Part, Text};
 use super::dictionary::Dictionary;
 use super::page::{Line, Page};
 use super::postings::DocId;
+use super::score::Phrases;
 use super::unit::Unit;
 use super::vocabulary::{Vocabulary, WordId};
 
@@ -194,19 +195,28 @@ pub(super) type UnitPlaces = Vec<(u32, usize)>;
 
 impl Corpus {
     /// Where the units stand in these documents, given in the order of their numbers.
-    pub(super) fn places(&self, units: &[Unit], docs: &[DocId]) -> Vec<UnitPlaces> {
+    pub(super) fn places(&self, units: &[Unit], phrases: &Phrases, docs: &[DocId]) -> Vec<UnitPlaces> {
         let mut places: Vec<UnitPlaces> = vec![Vec::new(); docs.len()];
         for (unit, asked) in units.iter().enumerate() {
+            let mut add = |at: usize, found: &[u32]| {
+                places[at].extend(found.iter().take(MOST_PLACES).map(|place| (*place, unit)));
+            };
+            // Single words are looked up together: many alternatives hold the same ones.
+            let mut words: Vec<WordId> = Vec::new();
             for alternative in &asked.alternatives {
-                let found = self.postings.of_phrase(&alternative.groups, Some(docs));
-                let mut at = 0;
-                for (doc, found) in found.iter() {
-                    while docs[at] < doc {
-                        at += 1;
+                match alternative.groups.as_slice() {
+                    [group] => words.extend(group),
+                    groups => {
+                        if let Some(found) = phrases.get(groups) {
+                            docs.iter().enumerate().for_each(|(at, doc)| add(at, found.of(*doc)));
+                        }
                     }
-                    places[at].extend(found.iter().take(MOST_PLACES).map(|place| (*place, unit)));
                 }
             }
+            words.sort_unstable();
+            words.dedup();
+            let found = self.postings.of_phrase(&[words], Some(docs));
+            docs.iter().enumerate().for_each(|(at, doc)| add(at, found.of(*doc)));
         }
         places
     }

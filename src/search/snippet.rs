@@ -166,7 +166,7 @@ fn around(page: &Page, mark: &Mark, finder: &Finder<'_>, block: &Block) -> Snipp
 }
 
 /// Bytes looked at around a cut for the words there.
-const NEAR_CUT_BYTES: usize = 256;
+const NEAR_CUT_BYTES: usize = 128;
 
 /// Some bytes before `at`, not before `start`, on a character.
 fn back(text: &str, start: usize, at: usize) -> usize {

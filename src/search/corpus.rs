@@ -119,10 +119,14 @@ impl Corpus {
         self.body_tokens += u64::from(ends[4] - ends[3]);
         names.sort_unstable();
         names.dedup_by(|b, a| a.0 == b.0);
-        names.iter().for_each(|(name, other)| self.names.add(name, doc, *other));
+        for (name, other) in &names {
+            self.names.add(name, doc, *other);
+        }
         let heard: Vec<Box<str>> =
             document.aliases.iter().chain([&document.title]).map(|n| Box::from(*n)).collect();
-        heard.iter().for_each(|name| self.sounds.add(name));
+        for name in &heard {
+            self.sounds.add(name);
+        }
         self.ends.push(ends);
         self.belongs_to.push(Some((item as u32, document.lang)));
         self.texts.push(Some(Text { title: document.title.into(), page, lines: lines.into(), names, heard }));

@@ -4,7 +4,7 @@
 //! - `analyze`, `vocabulary`: text to numbered tokens, the same for documents and queries
 //! - `page`, `markdown`, `document`: what a reader sees of each document, as plain lines
 //! - `corpus`, `postings`, `names`: what is known of all documents; one can be changed without the others
-//! - `query`, `unit`, `filter`: what a query asks for, in readings of growing tolerance
+//! - `query`, `unit`, `filter`, `stop_words`: what a query asks for, in readings of growing tolerance
 //! - `dictionary`, `pinyin`, `typo`: Chinese words, Chinese by its sound, slips of the fingers
 //! - `score`, `facets`: which documents match, how well, and how many of each kind
 //! - `sight`, `snippet`: where the matches stand and what to show
@@ -30,6 +30,7 @@ mod results;
 mod score;
 mod sight;
 mod snippet;
+mod stop_words;
 mod typo;
 mod unit;
 mod vocabulary;

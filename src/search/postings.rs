@@ -140,7 +140,9 @@ impl Postings {
         }
         all.sort_unstable();
         all.dedup();
-        all.into_iter().for_each(|both| found.push((both >> 32) as DocId, both as u32));
+        for both in all {
+            found.push((both >> 32) as DocId, both as u32);
+        }
         found
     }
 

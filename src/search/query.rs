@@ -1,8 +1,9 @@
 //! What a query asks for. There is no query language that could be got wrong: quotes that close make a phrase, a known
 //! `facet:value` a condition, and everything else is words.
 
-use super::analyze::{self, Script, Token, compact, is_aside, is_han_stop_word, is_stop_word, tokens};
+use super::analyze::{Script, Token, compact, tokens};
 use super::filter::Condition;
+use super::stop_words::{is_aside, is_han_stop_word, is_stop_word, split_at_stop_words};
 use super::unit::{Resolver, Unit};
 
 /// What follows is ignored: nobody searches for more, and a pasted page must not stop the keyboard.
@@ -100,7 +101,9 @@ impl Asked {
         let Reader { mut units, kept, .. } = reader;
         // Only a query of nothing else asks for them.
         if units.iter().all(|u| u.aside) {
-            units.iter_mut().for_each(|u| u.aside = false);
+            for unit in &mut units {
+                unit.aside = false;
+            }
         }
         units.truncate(MAX_UNITS);
         let whole: String = self.pieces.iter().map(|p| compact(&p.text)).collect();
@@ -206,7 +209,7 @@ impl Reader<'_> {
         let pieces: Vec<&str> = match (words, self.reading) {
             (Some(words), _) => in_words(run, &words),
             (None, Reading::Whole) => vec![run],
-            (None, _) => analyze::split_at_stop_words(run),
+            (None, _) => split_at_stop_words(run),
         };
         let mut at = 0;
         for piece in &pieces {
@@ -235,7 +238,7 @@ impl Reader<'_> {
         unit.tokens = self.at..self.at + tokens;
         self.at += tokens;
         let again = self.units.iter().any(|u| u.text == unit.text && u.is_phrase == unit.is_phrase);
-        if !again && !(self.reading == Reading::Part && unit.is_unknown()) {
+        if !(again || self.reading == Reading::Part && unit.is_unknown()) {
             self.units.push(unit);
         }
     }

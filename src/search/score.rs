@@ -229,7 +229,7 @@ impl Corpus {
 }
 
 fn bm25(counts: &Counts, ends: &Ends, average: f32) -> f32 {
-    if *counts == Counts::default() {
+    if counts.iter().all(|count| *count <= 0.0) {
         return 0.0;
     }
     let mut sum = 0.0;

@@ -248,7 +248,9 @@ impl Resolver<'_> {
                 };
                 let others: Vec<Vec<Vec<WordId>>> = meanings.others(&name).map(|t| self.exactly(t)).collect();
                 for unit in units[at..at + count].iter_mut().filter(|u| !u.is_phrase) {
-                    others.iter().for_each(|other| unit.push(other.clone(), worth, false));
+                    for other in &others {
+                        unit.push(other.clone(), worth, false);
+                    }
                 }
                 if worth == worth::SYNONYM {
                     let same: Vec<String> = meanings.same(&name).collect();
@@ -287,7 +289,9 @@ impl Resolver<'_> {
         let mut names = Vec::new();
         for meant in self.sounds.meant(&together, growing).into_iter().filter(|m| m.spelled) {
             let groups = self.exactly(&meant.tokens);
-            units.iter_mut().for_each(|unit| unit.push(groups.clone(), worth::SPELLED, false));
+            for unit in units.iter_mut() {
+                unit.push(groups.clone(), worth::SPELLED, false);
+            }
             names.extend(meant.whole.then(|| meant.tokens.concat()));
         }
         names

@@ -1,10 +1,12 @@
 //! From a query to hits.
 
+use std::cell::RefCell;
 use std::ops::Range;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::analyze;
 use super::corpus::Text;
 use super::facets::{Conditions, Counter, Facets};
 use super::filter::{Filter, State};
@@ -174,6 +176,7 @@ impl SearchIndex {
                 dictionary: &self.dictionary,
                 synonyms: &self.corpus.synonyms,
                 everyday: &self.corpus.everyday,
+                near: RefCell::default(),
                 sounds: &self.corpus.sounds,
             };
             let mut phrases = Phrases::default();
@@ -186,7 +189,8 @@ impl SearchIndex {
                 // A question in many words is seldom answered in the same ones.
                 results.total < few && query.units.len() > 1
             };
-            for reading in Reading::ALL {
+            let splits = !self.dictionary.is_loaded() && query.contains(analyze::is_han);
+            for reading in Reading::ALL.into_iter().filter(|r| splits || *r != Reading::Split) {
                 let is_little = answer(reading, &mut results);
                 if results.total == 0 {
                     continue;

@@ -1,6 +1,8 @@
 //! One thing that a query asks for, resolved into everything that may stand for it: other forms of a word, words that
 //! begin with it, typing errors, names in the other language, Chinese names that it sounds like.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::analyze::{self, is_han};
@@ -131,8 +133,7 @@ impl Unit {
             unit.names.extend((meant.whole && !is_word).then(|| meant.tokens.concat()));
         }
         if unit.is_unknown() || !is_word && !heard {
-            let near = resolver.vocabulary.near(word, growing);
-            unit.push(vec![resolver.affordable(near)], worth::TYPO, false);
+            unit.push(vec![resolver.near(word, growing)], worth::TYPO, false);
         }
         unit
     }
@@ -179,6 +180,8 @@ pub(super) struct Resolver<'a> {
     pub(super) synonyms: &'a Synonyms,
     pub(super) everyday: &'a Synonyms,
     pub(super) sounds: &'a Sounds,
+    /// Words near a word, and near its beginning: every reading asks for them again.
+    pub(super) near: RefCell<HashMap<(String, bool), Vec<WordId>>>,
 }
 
 impl Resolver<'_> {
@@ -197,6 +200,13 @@ impl Resolver<'_> {
         forms.sort_unstable();
         forms.dedup();
         forms
+    }
+
+    /// Words that this one may have been meant to be.
+    fn near(&self, word: &str, growing: bool) -> Vec<WordId> {
+        let mut near = self.near.borrow_mut();
+        let near = near.entry((word.to_owned(), growing));
+        near.or_insert_with(|| self.affordable(self.vocabulary.near(word, growing))).clone()
     }
 
     /// As many of these words as can be looked up while a key is pressed, the most frequent first.

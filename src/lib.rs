@@ -5,7 +5,7 @@
 //!
 //! - [`library`]: notes and terms, links, the content lint
 //! - [`reader`]: Markdown to rows of text, without a terminal
-//! - [`search`]: tantivy in memory, Chinese and English
+//! - [`search`]: one index in memory, Chinese, English and pinyin
 //! - [`progress`]: the append-only log of marks and the state folded from it
 //! - [`telemetry`]: readings of host and GPUs, each optional
 //! - [`lab`]: runs as event streams: session, runner, history, replay

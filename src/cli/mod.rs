@@ -127,7 +127,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let library = || Library::load(&source);
     Ok(match cli.command {
         None => interface(paths()?, source, lang)?,
-        Some(Command::Search(args)) => search::run(&args, &library(), lang)?,
+        Some(Command::Search(args)) => search::run(&args, &library(), paths, lang)?,
         Some(Command::Note(command)) => note::run(command, &library(), lang)?,
         Some(Command::Glossary(command)) => glossary::run(&command, &library(), &paths()?, lang)?,
         Some(Command::Calc(args)) => calc::run(&args, lang)?,

@@ -6,20 +6,23 @@ use std::process::ExitCode;
 
 use crate::lang::Lang;
 use crate::library::Library;
+use crate::paths::{Paths, PathsError};
+use crate::progress::Store;
 use crate::search::{Filter, Kind, Results, SearchIndex};
 use crate::visible::visible_line;
 
 /// Arguments of `infralab search`.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct SearchArgs {
-    /// Words to find, Chinese or English; the last one may be the beginning of a word
+    /// Words to find: Chinese, English or pinyin; "…" keeps words together, the last one may be the beginning of a
+    /// word; kind:term, phase:2, layer:serving and state:learning narrow the search
     #[arg(value_name = "QUERY")]
     pub query: Vec<String>,
     /// Only text of this language (zh or en)
     #[arg(long, value_name = "LANG")]
     pub lang: Option<Lang>,
-    /// Only notes, terms or labs
-    #[arg(long, value_name = "note|term|lab")]
+    /// Only hits of this kind
+    #[arg(long, value_name = "note|term|lab|own|run")]
     pub kind: Option<Kind>,
     /// Most hits to show
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -30,7 +33,12 @@ pub(super) struct SearchArgs {
 }
 
 /// Prints the hits. Exit codes: 0 hits, 1 none, 2 an empty query.
-pub(super) fn run(args: &SearchArgs, library: &Library, ui: Lang) -> anyhow::Result<ExitCode> {
+pub(super) fn run(
+    args: &SearchArgs,
+    library: &Library,
+    paths: impl FnOnce() -> Result<Paths, PathsError>,
+    ui: Lang,
+) -> anyhow::Result<ExitCode> {
     let query = args.query.join(" ");
     if query.trim().is_empty() {
         let usage = ui.pick(
@@ -40,8 +48,26 @@ pub(super) fn run(args: &SearchArgs, library: &Library, ui: Lang) -> anyhow::Res
         writeln!(io::stderr(), "{usage}")?;
         return Ok(ExitCode::from(2));
     }
-    let filter = Filter { lang: args.lang, kind: args.kind, prefer: ui, limit: args.limit };
-    let results = SearchIndex::build(library).search(&query, &filter);
+    // Marks only narrow a search; one that does not ask for them must not fail with them.
+    let store = paths().map_err(anyhow::Error::from);
+    let store = store.and_then(|paths| Ok(Store::open(&paths.progress_log())?));
+    if let Err(error) = &store {
+        writeln!(io::stderr(), "{}: {error:#}", ui.pick("searching without marks", "没有掌握标记可用"))?;
+    }
+    let progress = store.as_ref().ok().map(Store::progress);
+    let filter = Filter {
+        lang: args.lang,
+        kind: args.kind,
+        progress,
+        prefer: ui,
+        limit: args.limit,
+        ..Filter::default()
+    };
+    let index = SearchIndex::build(library);
+    if !query.is_ascii() {
+        index.dictionary().load();
+    }
+    let results = index.search(&query, &filter);
     let mut out = io::BufWriter::new(io::stdout().lock());
     let printed = if args.json {
         serde_json::to_writer(&mut out, &results).map_err(io::Error::from).and_then(|()| writeln!(out))
@@ -147,10 +173,10 @@ mod tests {
         let results = SearchIndex::build(&library).search("显存", &Filter::default());
         let json = serde_json::to_value(&results).expect("json");
         let keys = |v: &serde_json::Value| v.as_object().map(|o| o.keys().cloned().collect::<Vec<_>>());
-        for key in ["query", "took_us", "hits"] {
+        for key in ["query", "took_us", "hits", "facets"] {
             assert!(keys(&json).is_some_and(|k| k.iter().any(|k| k == key)), "{key}");
         }
-        for key in ["kind", "id", "title", "lang", "score", "snippet", "anchor", "highlights"] {
+        for key in ["kind", "id", "title", "lang", "score", "snippet", "anchor", "block", "highlights"] {
             assert!(keys(&json["hits"][0]).is_some_and(|k| k.iter().any(|k| k == key)), "{key}");
         }
         assert!(json["hits"][0]["snippet"].is_string());

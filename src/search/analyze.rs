@@ -1,50 +1,25 @@
 //! Text to tokens, the same for documents, queries and highlights: NFKC and lower case; a run of letters and digits
-//! is one word, every Han character is a token of its own.
+//! is one word, every Han character is a token of its own, and a word with hyphens is also one word without them.
 
 use std::ops::Range;
 
-use tantivy::tokenizer::{Language, RawTokenizer, Stemmer, TextAnalyzer, TokenStream};
+use frostem::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 /// Longest word that is told apart, in characters: a hash or a key is still found by its beginning.
 const MAX_WORD_CHARS: usize = 64;
 
-/// Words that a question needs and a search does not. A query of nothing else keeps them.
-const STOP_WORDS: [&str; 56] = [
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "can", "do", "does", "for", "from", "has",
-    "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "no", "not", "of", "on", "or",
-    "our", "so", "such", "than", "that", "the", "their", "then", "there", "these", "they", "this", "to",
-    "was", "we", "what", "when", "where", "which", "who", "why", "will", "with", "you", "your",
-];
-
-/// The same in Chinese, longest first. They split a run of Han characters, and only where nothing found the whole.
-const HAN_STOP_WORDS: [&str; 24] = [
-    "为什么",
-    "有哪些",
-    "是什么",
-    "什么是",
-    "怎么样",
-    "多少",
-    "什么",
-    "怎么",
-    "如何",
-    "为何",
-    "哪些",
-    "哪个",
-    "可以",
-    "以及",
-    "的",
-    "了",
-    "吗",
-    "呢",
-    "和",
-    "与",
-    "是",
-    "在",
-    "有",
-    "里",
-];
+/// What a token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Script {
+    /// A Han character (or kana, which is written without spaces too).
+    Han,
+    /// A word.
+    Word,
+    /// Words with hyphens between them, once more without: `prefill` for `pre-fill`.
+    Joined,
+}
 
 /// A token and where it stands in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,76 +28,188 @@ pub(super) struct Token {
     pub(super) text: String,
     /// Bytes of the original text.
     pub(super) range: Range<usize>,
-    /// Whether it is a Han character (or kana, which is written without spaces too).
-    pub(super) han: bool,
+    /// What it is.
+    pub(super) script: Script,
+    /// Place in the text, counted in Han characters and words. A joined word stands where its first part does.
+    pub(super) place: u32,
 }
 
-/// Tokens in order. Combining marks go with their base, so a range never splits a composed character.
+impl Token {
+    /// Whether it is a Han character.
+    pub(super) fn is_han(&self) -> bool {
+        self.script == Script::Han
+    }
+}
+
+/// Tokens by place, a joined word before its parts. Combining marks go with their base, so a range never splits a
+/// composed character.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::with_capacity(text.len() / 4);
-    let mut word = String::new();
-    let mut span = 0..0;
+    scan(text, |text, range, script, place| {
+        found.push(Token { text: text.to_owned(), range, script, place });
+    });
+    found.sort_by_key(|t| (t.place, t.script != Script::Joined));
+    found
+}
+
+/// Gives every token in turn without keeping any, a joined word after its parts; returns how many places there are.
+pub(super) fn scan(text: &str, each: impl FnMut(&str, Range<usize>, Script, u32)) -> u32 {
+    let mut scanner = Scanner {
+        each,
+        word: String::new(),
+        span: 0..0,
+        compound: Compound::default(),
+        place: 0,
+        broken: false,
+        after_han: false,
+    };
     let mut chars = text.char_indices().peekable();
     while let Some((start, c)) = chars.next() {
         let mut end = start + c.len_utf8();
-        while let Some((at, mark)) = chars.next_if(|(_, m)| is_combining_mark(*m)) {
+        while let Some((at, mark)) = chars.next_if(|(_, m)| *m >= FIRST_MARK && is_combining_mark(*m)) {
             end = at + mark.len_utf8();
         }
-        fold(&text[start..end], c, |c| {
-            if is_han(c) {
-                flush(&mut word, &span, &mut found);
-                found.push(Token { text: c.to_string(), range: start..end, han: true });
-            } else if c.is_alphanumeric() || is_combining_mark(c) && !word.is_empty() {
-                if word.is_empty() {
-                    span.start = start;
-                }
-                word.push(c);
-                span.end = end;
-            } else if !joins(&word, c, &text[end..]) {
-                flush(&mut word, &span, &mut found);
-            } else if c == '.' {
-                word.push(c);
-            }
-        });
+        fold(&text[start..end], c, |c| scanner.take(c, start..end, &text[end..]));
     }
-    flush(&mut word, &span, &mut found);
-    found
+    scanner.end_word();
+    scanner.end_compound();
+    scanner.place
+}
+
+/// No combining mark comes before it.
+const FIRST_MARK: char = '\u{300}';
+
+struct Scanner<F> {
+    each: F,
+    word: String,
+    span: Range<usize>,
+    compound: Compound,
+    place: u32,
+    /// Punctuation stands behind the Han character before: what follows is not beside it.
+    broken: bool,
+    after_han: bool,
+}
+
+/// Words with single hyphens between them.
+#[derive(Default)]
+struct Compound {
+    text: String,
+    span: Range<usize>,
+    parts: u32,
+    place: u32,
+    /// A hyphen stands directly behind the last part.
+    open: bool,
+}
+
+impl<F: FnMut(&str, Range<usize>, Script, u32)> Scanner<F> {
+    fn take(&mut self, c: char, span: Range<usize>, rest: &str) {
+        if is_han(c) {
+            self.end_word();
+            self.end_compound();
+            self.place += u32::from(std::mem::take(&mut self.broken));
+            (self.each)(c.encode_utf8(&mut [0; 4]), span, Script::Han, self.place);
+            self.place += 1;
+            self.after_han = true;
+        } else if c.is_alphanumeric() || c >= FIRST_MARK && is_combining_mark(c) && !self.word.is_empty() {
+            if self.word.is_empty() {
+                self.span.start = span.start;
+            }
+            self.word.push(c);
+            self.span.end = span.end;
+        } else if !joins(&self.word, c, rest) {
+            let hyphen = !self.word.is_empty() && is_hyphen(c);
+            self.end_word();
+            if hyphen {
+                self.compound.open = true;
+            } else {
+                self.end_compound();
+            }
+            self.broken |= self.after_han && !c.is_whitespace();
+        } else if c == '.' {
+            self.word.push(c);
+        }
+    }
+
+    fn end_word(&mut self) {
+        if self.word.is_empty() {
+            return;
+        }
+        if let Some((cut, _)) = self.word.char_indices().nth(MAX_WORD_CHARS) {
+            self.word.truncate(cut);
+        }
+        (self.each)(&self.word, self.span.clone(), Script::Word, self.place);
+        (self.broken, self.after_han) = (false, false);
+        if !self.compound.open {
+            self.end_compound();
+            self.compound.place = self.place;
+            self.compound.span.start = self.span.start;
+        }
+        let compound = &mut self.compound;
+        if compound.parts < MAX_PARTS {
+            compound.text.push_str(&self.word);
+            compound.span.end = self.span.end;
+        }
+        compound.parts += 1;
+        compound.open = false;
+        self.place += 1;
+        self.word.clear();
+    }
+
+    fn end_compound(&mut self) {
+        let compound = &mut self.compound;
+        if (2..=MAX_PARTS).contains(&compound.parts) && compound.text.len() <= MAX_WORD_CHARS {
+            (self.each)(&compound.text, compound.span.clone(), Script::Joined, compound.place);
+        }
+        compound.text.clear();
+        compound.parts = 0;
+        compound.open = false;
+    }
+}
+
+/// More parts than this are an address or a path, not a word.
+const MAX_PARTS: u32 = 4;
+
+fn is_hyphen(c: char) -> bool {
+    matches!(c, '-' | '_' | '\u{ad}' | '\u{2010}' | '\u{2011}')
 }
 
 /// Gives the folded characters of one composed character.
 fn fold(cluster: &str, base: char, mut each: impl FnMut(char)) {
-    if cluster.len() == 1 {
-        each(base.to_ascii_lowercase());
-    } else if cluster.len() == base.len_utf8() && ('\u{4e00}'..='\u{9fff}').contains(&base) {
-        each(base);
-    } else {
-        // Lower case can undo a composition, so it comes first and last.
-        let lower: String = cluster.nfkc().flat_map(char::to_lowercase).collect();
-        lower.nfkc().for_each(&mut each);
+    if cluster.len() != base.len_utf8() {
+        return fold_any(cluster, each);
     }
+    match base {
+        '\0'..='\x7f' => each(base.to_ascii_lowercase()),
+        // Characters and punctuation of Chinese that normalisation leaves alone.
+        '\u{4e00}'..='\u{9fff}'
+        | '\u{3001}'..='\u{3020}'
+        | '\u{2012}'..='\u{2015}'
+        | '\u{2018}'..='\u{201f}' => each(base),
+        // Full-width twins of ASCII.
+        '\u{ff01}'..='\u{ff5e}' => {
+            let twin = char::from_u32(u32::from(base) - 0xfee0).unwrap_or(base);
+            each(twin.to_ascii_lowercase());
+        }
+        _ => fold_any(cluster, each),
+    }
+}
+
+fn fold_any(cluster: &str, each: impl FnMut(char)) {
+    // Lower case can undo a composition, so it comes first and last.
+    let lower: String = cluster.nfkc().flat_map(char::to_lowercase).collect();
+    lower.nfkc().for_each(each);
 }
 
 /// Whether punctuation within a word belongs to it: `2.11`, `8,192`, `GPU's`.
 fn joins(word: &str, c: char, rest: &str) -> bool {
-    let digit_before = word.ends_with(|c: char| c.is_ascii_digit());
-    let digits_after = rest.nfkc().take(4).take_while(char::is_ascii_digit).count();
+    let digit_before = || word.ends_with(|c: char| c.is_ascii_digit());
+    let digits_after = || rest.nfkc().take(4).take_while(char::is_ascii_digit).count();
     match c {
-        '.' => digit_before && digits_after > 0,
-        ',' => digit_before && digits_after == 3,
+        '.' => digit_before() && digits_after() > 0,
+        ',' => digit_before() && digits_after() == 3,
         '\'' | '\u{2019}' => !word.is_empty() && rest.starts_with(|c: char| c.is_alphabetic() && !is_han(c)),
         _ => false,
     }
-}
-
-fn flush(word: &mut String, span: &Range<usize>, found: &mut Vec<Token>) {
-    if word.is_empty() {
-        return;
-    }
-    let mut text = std::mem::take(word);
-    if let Some((cut, _)) = text.char_indices().nth(MAX_WORD_CHARS) {
-        text.truncate(cut);
-    }
-    found.push(Token { text, range: span.clone(), han: false });
 }
 
 /// Ideographs and kana.
@@ -132,48 +219,28 @@ pub(super) fn is_han(c: char) -> bool {
         | '\u{3005}' | '\u{3007}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30ff}')
 }
 
+/// Runs of Han characters in a text, of two or more.
+pub(super) fn han_runs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c| !is_han(c)).filter(|run| run.chars().nth(1).is_some())
+}
+
 /// A name without spaces and punctuation: `KV 缓存`, `kv缓存` and `KV-缓存` are one name.
 pub(super) fn compact(name: &str) -> String {
-    tokens(name).into_iter().map(|t| t.text).collect()
-}
-
-/// Whether an English word only holds a question together.
-pub(super) fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.contains(&word)
-}
-
-/// Splits a run of Han characters at its function words. A run stays whole when a single character would be left,
-/// as in 目的 or 总和: then the function word is part of a word.
-pub(super) fn split_at_stop_words(run: &str) -> Vec<&str> {
-    let mut pieces = Vec::new();
-    let (mut from, mut at) = (0, 0);
-    while let Some(c) = run[at..].chars().next() {
-        match HAN_STOP_WORDS.iter().find(|w| run[at..].starts_with(**w)) {
-            Some(word) => {
-                pieces.push(&run[from..at]);
-                at += word.len();
-                from = at;
-            }
-            None => at += c.len_utf8(),
+    let mut compact = String::with_capacity(name.len());
+    scan(name, |text, _, script, _| {
+        if script != Script::Joined {
+            compact.push_str(text);
         }
-    }
-    pieces.push(&run[from..]);
-    pieces.retain(|p| !p.is_empty());
-    if pieces.is_empty() || pieces.iter().any(|p| p.chars().count() == 1) { vec![run] } else { pieces }
+    });
+    compact
 }
 
-/// English stems.
-pub(super) struct Stems(TextAnalyzer);
-
-impl Stems {
-    pub(super) fn new() -> Self {
-        Self(TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English)).build())
-    }
-
-    /// Stem of a folded word.
-    pub(super) fn stem(&mut self, word: &str) -> String {
-        let mut stream = self.0.token_stream(word);
-        if stream.advance() { stream.token().text.clone() } else { word.to_owned() }
+/// Stem of a folded word. A word with a digit is a name, and names have no other forms.
+pub(super) fn stem(word: &str) -> String {
+    if word.bytes().all(|b| b.is_ascii_lowercase()) {
+        Stemmer::new(Algorithm::English).stem(word).into_owned()
+    } else {
+        word.to_owned()
     }
 }
 
@@ -182,7 +249,29 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<String> {
-        tokens(text).into_iter().map(|t| t.text).collect()
+        tokens(text).into_iter().filter(|t| t.script != Script::Joined).map(|t| t.text).collect()
+    }
+
+    #[test]
+    fn han_characters_on_both_sides_of_punctuation_are_not_side_by_side() {
+        let places = |text: &str| tokens(text).into_iter().map(|t| t.place).collect::<Vec<_>>();
+        assert_eq!(places("显存带宽"), [0, 1, 2, 3]);
+        assert_eq!(places("显存 带宽"), [0, 1, 2, 3]);
+        assert_eq!(places("显存，带宽"), [0, 1, 3, 4]);
+        assert_eq!(places("显存（VRAM）带宽"), [0, 1, 2, 3, 4]);
+        assert_eq!(places("KV, cache"), [0, 1]);
+    }
+
+    #[test]
+    fn hyphens_join_words_too() {
+        let joined = |text: &str| {
+            let joined = tokens(text).into_iter().filter(|t| t.script == Script::Joined);
+            joined.map(|t| (t.text, t.place, text[t.range].to_owned())).collect::<Vec<_>>()
+        };
+        assert_eq!(joined("the pre-fill stage"), [("prefill".to_owned(), 1, "pre-fill".to_owned())]);
+        assert_eq!(joined("a kv_cache‑size"), [("kvcachesize".to_owned(), 1, "kv_cache‑size".to_owned())]);
+        assert_eq!(joined("a - b, c -d e- f a--b 显-存"), []);
+        assert_eq!(joined("a-b-c-d-e"), []);
     }
 
     #[test]
@@ -211,14 +300,6 @@ mod tests {
         let text = "e\u{301}a ＫＶ 缓存";
         let found: Vec<&str> = tokens(text).into_iter().map(|t| &text[t.range]).collect();
         assert_eq!(found, ["e\u{301}a", "ＫＶ", "缓", "存"]);
-    }
-
-    #[test]
-    fn function_words_split_a_question_but_not_a_word() {
-        assert_eq!(split_at_stop_words("什么是显存的带宽"), ["显存", "带宽"]);
-        assert_eq!(split_at_stop_words("目的"), ["目的"]);
-        assert_eq!(split_at_stop_words("是"), ["是"]);
-        assert_eq!(split_at_stop_words("显存"), ["显存"]);
     }
 
     proptest::proptest! {

@@ -1,145 +1,73 @@
-//! Search over notes, terms and labs in both languages, in memory, fast enough for every keystroke.
+//! Search over notes, terms, labs, runs and the reader's own notes in both languages, in memory, fast enough for every
+//! keystroke.
 //!
 //! - `analyze`, `vocabulary`: text to numbered tokens, the same for documents and queries
-//! - `page`: Markdown to the plain lines that a reader sees
-//! - `query`: what a query asks for, in three readings of growing tolerance
-//! - `postings`: the inverted index and the weights
-//! - `snippet`: where the matches stand and what to show
+//! - `page`, `markdown`, `document`: what a reader sees of each document, as plain lines
+//! - `corpus`, `postings`, `names`: what is known of all documents; one can be changed without the others
+//! - `query`, `unit`, `filter`, `stop_words`: what a query asks for, in readings of growing tolerance
+//! - `dictionary`, `pinyin`, `typo`: Chinese words, Chinese by its sound, slips of the fingers
+//! - `score`, `facets`: which documents match, how well, and how many of each kind
+//! - `sight`, `snippet`: where the matches stand and what to show
+//!
+//! Han characters are indexed one by one with their places, so any run of them is found exactly where it stands; the
+//! dictionary takes queries apart and ranks matches that cut words below those that do not. That way the index can be
+//! used before the dictionary is there, and no word is missed for being cut differently in a text and a query.
 
 mod analyze;
+mod corpus;
+mod dictionary;
+mod document;
+mod extra;
+mod facets;
+mod filter;
+mod markdown;
+mod names;
 mod page;
+mod pinyin;
 mod postings;
 mod query;
+mod results;
+mod score;
+mod sight;
 mod snippet;
+mod stop_words;
+mod typo;
+mod unit;
 mod vocabulary;
 
 #[cfg(test)]
 mod tests;
 
-use std::ops::Range;
-use std::time::Instant;
+use std::collections::HashMap;
 
-use infralab_labs::LabSpec;
-use serde::{Deserialize, Serialize};
-
-use crate::lang::{Both, Lang};
-use crate::library::{Library, Note, Term};
-use analyze::Stems;
-use page::{Line, Page};
-use postings::{Builder, Part, Postings};
-use query::Reading;
-use snippet::{Finder, Mark, Spot};
+use crate::lang::Lang;
+use crate::library::{Layer, Library};
+use corpus::Corpus;
+pub use dictionary::Dictionary;
+use document::Document;
+pub use extra::{Extra, OwnNote, RunText};
+pub use facets::Facets;
+pub use filter::{Filter, State};
+use postings::DocId;
+pub use results::{Hit, Kind, Results};
 pub use snippet::{SNIPPET_COLUMNS, Snippet};
-use vocabulary::Vocabulary;
 
-/// What a hit is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// A note.
-    Note,
-    /// A term of the glossary.
-    Term,
-    /// A lab.
-    Lab,
-}
-
-impl Kind {
-    /// `note`, `term` or `lab`.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Term => "term",
-            Self::Lab => "lab",
-        }
-    }
-}
-
-impl std::str::FromStr for Kind {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        [Self::Note, Self::Term, Self::Lab]
-            .into_iter()
-            .find(|k| k.id() == text)
-            .ok_or_else(|| format!("unknown kind `{text}`: use note, term or lab"))
-    }
-}
-
-/// Which hits are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Filter {
-    /// Only text of this language.
-    pub lang: Option<Lang>,
-    /// Only hits of this kind.
-    pub kind: Option<Kind>,
-    /// Without `lang`, the language in which a hit is shown when both match.
-    pub prefer: Lang,
-    /// Most hits.
-    pub limit: usize,
-}
-
-impl Default for Filter {
-    fn default() -> Self {
-        Self { lang: None, kind: None, prefer: Lang::default(), limit: 10 }
-    }
-}
-
-/// What a search found.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Results {
-    /// The query as given.
-    pub query: String,
-    /// Time that the search took, in microseconds.
-    pub took_us: u64,
-    /// Whether nothing matched the whole query, and the hits match only part of it.
-    pub partial: bool,
-    /// Matching notes, terms and labs, also those beyond the limit.
-    pub total: usize,
-    /// Best first; each note, term or lab once.
-    pub hits: Vec<Hit>,
-}
-
-/// One hit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Hit {
-    /// What it is.
-    pub kind: Kind,
-    /// Id of the note, term or lab.
-    pub id: String,
-    /// Title or name in the hit's language.
-    pub title: String,
-    /// Language of title and snippet.
-    pub lang: Lang,
-    /// Higher is better; comparable within one search only.
-    pub score: f32,
-    /// The passage that matches best.
-    #[serde(flatten)]
-    pub snippet: Snippet,
-    /// Heading under which the passage stands; none when it is the beginning or the title says it all.
-    pub anchor: Option<String>,
-    /// Byte ranges of the title that match.
-    pub title_highlights: Vec<Range<usize>>,
-}
-
-/// What is kept of a document to show it.
-struct Shown {
-    title: String,
-    title_spots: Vec<Spot>,
-    page: Page,
-    page_spots: Vec<Spot>,
-}
-
+/// Something to find, in one language or more.
 struct Item {
     kind: Kind,
     id: String,
-    shown: Both<Shown>,
+    phase: Option<u8>,
+    layer: Option<Layer>,
+    /// None when it is gone.
+    docs: Vec<DocId>,
 }
 
-/// The index. Built once from a library; searching changes nothing.
+/// The index. Searching changes nothing; documents from outside the library come and go one by one.
 pub struct SearchIndex {
-    vocabulary: Vocabulary,
-    postings: Postings,
+    corpus: Corpus,
     items: Vec<Item>,
+    by_id: HashMap<(Kind, String), usize>,
+    dictionary: Dictionary,
 }
 
 impl std::fmt::Debug for SearchIndex {
@@ -151,243 +79,122 @@ impl std::fmt::Debug for SearchIndex {
 impl SearchIndex {
     /// Reads everything of `library`, and the labs of the program.
     pub fn build(library: &Library) -> Self {
-        let mut indexer = Indexer {
-            vocabulary: Vocabulary::default(),
-            stems: Stems::new(),
-            postings: Builder::new(),
+        Self::build_with(library, &[])
+    }
+
+    /// Reads everything of `library`, the labs of the program, and these documents.
+    pub fn build_with(library: &Library, extras: &[Extra]) -> Self {
+        let han_runs = |name| analyze::han_runs(name).map(str::to_owned).collect::<Vec<_>>();
+        let words = library.terms.iter().flat_map(document::names).flat_map(han_runs).collect();
+        let mut index = Self {
+            corpus: Corpus::new(),
             items: Vec::new(),
+            by_id: HashMap::new(),
+            dictionary: Dictionary::new(words),
         };
         for term in &library.terms {
-            indexer.add(Kind::Term, &term.id, |lang| term_document(term, lang));
+            index.corpus.synonyms.add(document::names(term));
+            let item = index.item(Kind::Term, &term.id, Some(term.phase), Some(term.layer));
+            for lang in Lang::ALL {
+                index.add(item, document::of_term(term, lang, library));
+            }
         }
         for note in &library.notes {
-            indexer.add(Kind::Note, &note.id, |lang| note_document(note, lang, library));
+            let item = index.item(Kind::Note, &note.id, Some(note.phase), Some(note.layer));
+            for lang in Lang::ALL {
+                index.add(item, document::of_note(note, lang, library));
+            }
         }
         for lab in infralab_labs::LABS.iter() {
-            indexer.add(Kind::Lab, &lab.id, |lang| lab_document(lab, lang, library));
-        }
-        indexer.vocabulary.finish();
-        Self { vocabulary: indexer.vocabulary, postings: indexer.postings.finish(), items: indexer.items }
-    }
-
-    /// Finds what matches `query`. Any text is a query; one without a letter, digit or Han character finds nothing.
-    pub fn search(&self, query: &str, filter: &Filter) -> Results {
-        let started = Instant::now();
-        let mut results = Results { query: query.to_owned(), ..Results::default() };
-        for reading in Reading::ALL {
-            let asked = query::read(query, reading, &self.vocabulary);
-            let needed = match reading {
-                Reading::Whole | Reading::Split => asked.units.len(),
-                Reading::Half => asked.units.len().div_ceil(2),
-            };
-            let found = self.postings.find(&asked, needed, &self.vocabulary);
-            let groups = self.group(&found, filter);
-            if groups.is_empty() {
-                continue;
-            }
-            let finder = Finder::new(&asked.units, &self.vocabulary);
-            results.partial = reading == Reading::Half;
-            results.total = groups.len();
-            results.hits = groups
-                .iter()
-                .take(filter.limit)
-                .map(|group| self.hit(group, &finder, filter.prefer))
-                .collect();
-            break;
-        }
-        results.took_us = started.elapsed().as_micros() as u64;
-        results
-    }
-
-    /// Joins the two languages of each item, best first.
-    fn group(&self, found: &[(f32, usize)], filter: &Filter) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
-        let mut group_of = vec![usize::MAX; self.items.len()];
-        for (score, document) in found {
-            let (item, lang) = (document / 2, Lang::ALL[document % 2]);
-            let wanted = filter.lang.is_none_or(|l| l == lang)
-                && filter.kind.is_none_or(|k| k == self.items[item].kind);
-            if !wanted {
-                continue;
-            }
-            if group_of[item] == usize::MAX {
-                group_of[item] = groups.len();
-                groups.push(Group { item, score: *score, best: lang, both: false });
-            } else {
-                groups[group_of[item]].both = true;
+            let item = index.item(Kind::Lab, &lab.id, Some(lab.phase), None);
+            for lang in Lang::ALL {
+                index.add(item, document::of_lab(lab, lang, library));
             }
         }
-        groups
-    }
-
-    fn hit(&self, group: &Group, finder: &Finder<'_>, prefer: Lang) -> Hit {
-        let item = &self.items[group.item];
-        let best = Sight::of(item.shown.get(group.best), finder);
-        let preferred = (group.both && group.best != prefer)
-            .then(|| Sight::of(item.shown.get(prefer), finder))
-            // What matches only by the names that it teaches has less to show than the other language.
-            .filter(|sight| sight.units() >= best.units());
-        let (lang, sight) = preferred.map_or((group.best, best), |sight| (prefer, sight));
-        let shown = item.shown.get(lang);
-        let titled = finder.all_in(&sight.title);
-        let (snippet, section) = snippet::cut(&shown.page, &shown.page_spots, &sight.page, titled);
-        Hit {
-            kind: item.kind,
-            id: item.id.clone(),
-            title: shown.title.clone(),
-            lang,
-            score: group.score,
-            snippet,
-            anchor: section.checked_sub(1).and_then(|i| shown.page.anchors.get(i).cloned()),
-            title_highlights: snippet::highlights(&sight.title),
+        for extra in extras {
+            index.add_extra(extra);
         }
-    }
-}
-
-/// An item that matches in one language or both.
-struct Group {
-    item: usize,
-    score: f32,
-    best: Lang,
-    both: bool,
-}
-
-/// Where a query is seen in a document.
-struct Sight {
-    title: Vec<Mark>,
-    page: Vec<Mark>,
-}
-
-impl Sight {
-    fn of(shown: &Shown, finder: &Finder<'_>) -> Self {
-        Self { title: finder.marks(&shown.title_spots), page: finder.marks(&shown.page_spots) }
+        index.corpus.settle();
+        index.corpus.shrink();
+        index
     }
 
-    /// How many units of the query are seen.
-    fn units(&self) -> u32 {
-        snippet::unit_bits(self.title.iter().chain(&self.page)).count_ones()
-    }
-}
-
-/// One item in one language, before it is indexed.
-struct Document<'a> {
-    title: &'a str,
-    aliases: Vec<&'a str>,
-    taught: Vec<&'a str>,
-    page: Page,
-}
-
-fn term_document(term: &Term, lang: Lang) -> Document<'_> {
-    let title = term.name(lang);
-    let mut aliases = vec![term.name(lang.other()), term.id.as_str()];
-    aliases.extend(term.aliases.iter().map(String::as_str));
-    let mut page = Page::default();
-    page.push(Line::Lead, term.short.get(lang));
-    if let Some(long) = &term.long {
-        page.markdown(long.get(lang));
-    }
-    for not in &term.not {
-        page.push(Line::Text, not.difference.get(lang));
-    }
-    let mut names = vec![term.name(lang.other())];
-    names.extend(term.aliases.iter().map(String::as_str));
-    for name in names.into_iter().filter(|n| *n != title) {
-        page.push(Line::Name, name);
-    }
-    Document { title, aliases, taught: Vec::new(), page }
-}
-
-fn note_document<'a>(note: &'a Note, lang: Lang, library: &'a Library) -> Document<'a> {
-    let text = note.text.get(lang);
-    let mut page = Page::default();
-    page.push(Line::Lead, &text.summary);
-    page.markdown(&text.body);
-    let mut taught = names_of(&note.terms, library);
-    taught.push(&note.text.get(lang.other()).title);
-    Document { title: &text.title, aliases: vec![&note.id], taught, page }
-}
-
-fn lab_document<'a>(lab: &'a LabSpec, lang: Lang, library: &'a Library) -> Document<'a> {
-    let (title, other) = (lang.pick(&lab.title.en, &lab.title.zh), lang.pick(&lab.title.zh, &lab.title.en));
-    let mut page = Page::default();
-    page.push(Line::Lead, lang.pick(&lab.question.en, &lab.question.zh));
-    for line in lang.pick(&lab.closed_form.en, &lab.closed_form.zh).lines() {
-        page.push(Line::Code, line);
-    }
-    page.markdown(lang.pick(lab.guide_en, lab.guide_zh));
-    let mut taught = names_of(&lab.terms, library);
-    taught.push(other);
-    Document { title, aliases: vec![&lab.id], taught, page }
-}
-
-/// Every name of the terms with these ids.
-fn names_of<'a>(ids: &[String], library: &'a Library) -> Vec<&'a str> {
-    let terms = ids.iter().filter_map(|id| library.term(id));
-    terms
-        .flat_map(|t| [t.en.as_str(), t.zh.as_str()].into_iter().chain(t.aliases.iter().map(String::as_str)))
-        .collect()
-}
-
-/// A name without what stands in brackets at its end: 参数（权重） is also called 参数.
-fn without_remark(name: &str) -> &str {
-    name.split(['（', '(']).next().map_or(name, str::trim_end)
-}
-
-struct Indexer {
-    vocabulary: Vocabulary,
-    stems: Stems,
-    postings: Builder,
-    items: Vec<Item>,
-}
-
-impl Indexer {
-    /// Adds an item as two documents, in the order of [`Lang::ALL`]: a document's number tells item and language.
-    fn add<'a>(&mut self, kind: Kind, id: &str, document: impl Fn(Lang) -> Document<'a>) {
-        let [en, zh] = Lang::ALL.map(|lang| self.document(document(lang)));
-        self.items.push(Item { kind, id: id.to_owned(), shown: Both { en, zh } });
+    /// The dictionary of this index, to be loaded on another thread. Until it is, runs of Han characters in queries
+    /// are taken as they are.
+    pub fn dictionary(&self) -> Dictionary {
+        self.dictionary.clone()
     }
 
-    fn document(&mut self, document: Document<'_>) -> Shown {
-        let title_spots = self.text(Part::Name, document.title);
-        for name in [document.title, without_remark(document.title)] {
-            self.postings.whole_name(&analyze::compact(name), false);
-        }
-        for alias in document.aliases {
-            self.text(Part::Alias, alias);
-            self.postings.whole_name(&analyze::compact(alias), true);
-        }
-        for name in document.taught {
-            self.text(Part::Taught, name);
-        }
-        let page = document.page;
-        let mut page_spots = Vec::new();
-        for block in &page.blocks {
-            let spots = self.spots(&page.text[block.range.clone()], block.range.start);
-            let part = match block.line {
-                Line::Heading => Some(Part::Heading),
-                Line::Lead | Line::Text | Line::Code => Some(Part::Body),
-                // Already indexed as an alias.
-                Line::Name => None,
-            };
-            if let Some(part) = part {
-                self.postings.text(part, &spots, &self.vocabulary);
+    /// Adds a document, in place of the one with its kind and id. Takes about a millisecond, whatever the size of the
+    /// index.
+    pub fn put(&mut self, extra: &Extra) {
+        self.add_extra(extra);
+        self.corpus.settle();
+        self.renumber();
+    }
+
+    /// Takes away a document that was put in; tells whether there was one.
+    pub fn remove(&mut self, kind: Kind, id: &str) -> bool {
+        let outside = matches!(kind, Kind::Own | Kind::Run);
+        let Some(item) = self.by_id.get(&(kind, id.to_owned())).copied().filter(|_| outside) else {
+            return false;
+        };
+        self.empty(item);
+        self.renumber();
+        self.by_id.remove(&(kind, id.to_owned()));
+        true
+    }
+
+    fn add_extra(&mut self, extra: &Extra) {
+        match extra {
+            Extra::Own(note) => {
+                let item = self.item(Kind::Own, &note.id, note.phase, note.layer);
+                self.add(item, document::of_own(note));
             }
-            page_spots.extend(spots);
+            Extra::Run(run) => {
+                let lab = infralab_labs::find_lab(&run.lab);
+                let phase = lab.map(|lab| lab.phase);
+                let titles = lab.map(|lab| [&lab.title.en, &lab.title.zh]);
+                let item = self.item(Kind::Run, &run.id, phase, None);
+                for (i, lang) in Lang::ALL.into_iter().enumerate() {
+                    let lab = titles.map_or(run.lab.as_str(), |titles| titles[i].as_str());
+                    let title = format!("{lab} · {} · {}", run.device, run.date);
+                    let document = document::of_run(run, &title);
+                    self.add(item, Document { lang: Some(lang), ..document });
+                }
+            }
         }
-        self.postings.end_document();
-        Shown { title: document.title.to_owned(), title_spots, page, page_spots }
     }
 
-    fn text(&mut self, part: Part, text: &str) -> Vec<Spot> {
-        let spots = self.spots(text, 0);
-        self.postings.text(part, &spots, &self.vocabulary);
-        spots
+    /// The item of this kind and id, without documents.
+    fn item(&mut self, kind: Kind, id: &str, phase: Option<u8>, layer: Option<Layer>) -> usize {
+        if let Some(item) = self.by_id.get(&(kind, id.to_owned())).copied() {
+            self.empty(item);
+            (self.items[item].phase, self.items[item].layer) = (phase, layer);
+            return item;
+        }
+        let item = self.items.len();
+        self.items.push(Item { kind, id: id.to_owned(), phase, layer, docs: Vec::new() });
+        self.by_id.insert((kind, id.to_owned()), item);
+        item
     }
 
-    fn spots(&mut self, text: &str, offset: usize) -> Vec<Spot> {
-        analyze::tokens(text)
-            .into_iter()
-            .map(|t| Spot::new(self.vocabulary.intern(&t.text, t.han, &mut self.stems), &t, offset))
-            .collect()
+    fn add(&mut self, item: usize, document: Document<'_>) {
+        let doc = self.corpus.add(item, document);
+        self.items[item].docs.push(doc);
+    }
+
+    fn empty(&mut self, item: usize) {
+        for doc in std::mem::take(&mut self.items[item].docs) {
+            self.corpus.remove(doc);
+        }
+    }
+
+    fn renumber(&mut self) {
+        if let Some(new) = self.corpus.renumber() {
+            for doc in self.items.iter_mut().flat_map(|item| &mut item.docs) {
+                *doc = new[*doc as usize].unwrap_or(*doc);
+            }
+        }
     }
 }

@@ -1,319 +1,336 @@
-//! The inverted index in memory: which field of which document holds which token, and how a query is scored.
+//! The inverted index in memory: which document holds which token, and where.
+//!
+//! A list is a run of variable-length numbers, document after document: distance from the document before, bytes of
+//! the places, distances of the places. Lists only grow at their end, so a document that changed is added anew under
+//! the next number and its old number is forgotten.
 
-use tantivy::collector::TopDocs;
-use tantivy::query::{
-    BooleanQuery, BoostQuery, ConstScoreQuery, FuzzyTermQuery, Occur, PhraseQuery, Query as TantivyQuery,
-    TermQuery,
-};
-use tantivy::schema::{Field, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions};
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
-use tantivy::{Index, Searcher, SingleSegmentIndexWriter, TantivyDocument, Term};
+use super::vocabulary::WordId;
 
-use super::query::{Form, Query, Unit};
-use super::snippet::Spot;
-use super::vocabulary::Vocabulary;
+/// Number of a document.
+pub(super) type DocId = u32;
 
-/// Nothing below touches a disk, and the schema is ours.
-const IN_MEMORY: &str = "an index in memory has neither files nor a foreign schema to fail on";
-
-/// Memory that tantivy may use while it builds, in bytes; it asks for 15 MB at least.
-const BUILD_BYTES: usize = 64_000_000;
-
-/// Score of a document whose whole name, or other name, is the query; above any sum of single words.
-const WHOLE_NAME_SCORE: f32 = 300.0;
-const WHOLE_ALIAS_SCORE: f32 = 200.0;
-/// Score of a name, or other name, that begins with the query.
-const NAME_BEGINS_SCORE: f32 = 25.0;
-const ALIAS_BEGINS_SCORE: f32 = 15.0;
-
-/// Score of a document one of whose names is a single word, or run of Han characters, of the query.
-const WORD_IS_NAME_SCORE: f32 = 30.0;
-
-/// Score of a word that begins with the query's last word, where a full match scores between 1 and 10.
-const PREFIX_SCORE: f32 = 1.5;
-/// Weight of words one typing error away.
-const TYPO_WEIGHT: f32 = 0.6;
-/// Weight of the query's words standing together in its order.
-const TOGETHER_WEIGHT: f32 = 0.6;
-
-/// Fields of running text, heaviest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    /// Title of a note or lab, name of a term.
-    Name,
-    /// Other names, in both languages.
-    Alias,
-    /// Headings.
-    Heading,
-    /// Everything else to read.
-    Body,
-    /// Names of what the document teaches; not part of its text.
-    Taught,
+/// Documents that hold a token.
+#[derive(Debug, Clone, Default)]
+struct List {
+    bytes: Vec<u8>,
+    /// 1 + the last document; 0 for an empty list.
+    next: DocId,
 }
 
-impl Part {
-    const ALL: [Self; 5] = [Self::Name, Self::Alias, Self::Heading, Self::Body, Self::Taught];
-
-    fn weight(self) -> f32 {
-        match self {
-            Self::Name => 8.0,
-            Self::Alias => 5.0,
-            Self::Heading => 2.5,
-            Self::Body => 1.0,
-            Self::Taught => 0.8,
-        }
-    }
-}
-
-#[derive(Debug, Clone)]
-struct Fields {
-    parts: [Field; 5],
-    whole_name: Field,
-    whole_alias: Field,
-}
-
-/// Collects documents.
-pub(super) struct Builder {
-    fields: Fields,
-    writer: SingleSegmentIndexWriter,
-    document: TantivyDocument,
-}
-
-impl Builder {
-    pub(super) fn new() -> Self {
-        let mut schema = Schema::builder();
-        let indexing = TextFieldIndexing::default()
-            .set_tokenizer(ANALYSED)
-            .set_index_option(IndexRecordOption::WithFreqsAndPositions);
-        let text = TextOptions::default().set_indexing_options(indexing);
-        let fields = Fields {
-            parts: Part::ALL.map(|p| schema.add_text_field(&format!("{p:?}"), text.clone())),
-            whole_name: schema.add_text_field("whole_name", STRING),
-            whole_alias: schema.add_text_field("whole_alias", STRING),
-        };
-        let tokenizers = TokenizerManager::default();
-        tokenizers.register(ANALYSED, Analysed);
-        let writer = Index::builder()
-            .schema(schema.build())
-            .tokenizers(tokenizers)
-            .single_segment_index_writer(tantivy::directory::RamDirectory::create(), BUILD_BYTES)
-            .expect(IN_MEMORY);
-        Self { fields, writer, document: TantivyDocument::new() }
-    }
-
-    /// Adds a text to the open document.
-    pub(super) fn text(&mut self, part: Part, spots: &[Spot], vocabulary: &Vocabulary) {
-        let mut terms = String::with_capacity(spots.len() * 12);
-        for (position, spot) in spots.iter().enumerate() {
-            let text = vocabulary.text(spot.word);
-            terms.push_str(text);
-            match spots.get(position + 1) {
-                _ if !spot.han => terms.extend([" ", STEM_MARK, vocabulary.stem(spot.word)]),
-                Some(next) if spot.touches(next) => terms.extend([" ", text, vocabulary.text(next.word)]),
-                _ => {}
-            }
-            terms.push('\n');
-        }
-        self.document.add_text(self.fields.parts[part as usize], terms);
-    }
-
-    /// Adds a whole name to the open document, already without spaces and punctuation.
-    pub(super) fn whole_name(&mut self, compact: &str, alias: bool) {
-        let field = if alias { self.fields.whole_alias } else { self.fields.whole_name };
-        self.document.add_text(field, compact);
-    }
-
-    /// Ends the open document. Documents are numbered from 0 in this order.
-    pub(super) fn end_document(&mut self) {
-        self.writer.add_document(std::mem::take(&mut self.document)).expect(IN_MEMORY);
-    }
-
-    /// Ends the index.
-    pub(super) fn finish(self) -> Postings {
-        let index = self.writer.finalize().expect(IN_MEMORY);
-        let searcher = index.reader().expect(IN_MEMORY).searcher();
-        Postings { fields: self.fields, searcher }
-    }
-}
-
-/// Stems share a field with words, and a mark that no word has keeps them apart.
-const STEM_MARK: &str = "~";
-
-fn stem_term(stem: &str) -> String {
-    format!("{STEM_MARK}{stem}")
-}
-
-/// Name of the tokenizer [`Analysed`].
-const ANALYSED: &str = "analysed";
-
-/// Takes apart what [`Builder::text`] wrote: a line for each position, its terms separated by spaces. (tantivy's own
-/// pre-tokenized text goes through JSON, which took longer than all the rest.)
-#[derive(Clone)]
-struct Analysed;
-
-impl Tokenizer for Analysed {
-    type TokenStream<'a> = Terms<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Terms<'a> {
-        Terms { rest: text, position: 0, token: Token::default() }
-    }
-}
-
-struct Terms<'a> {
-    rest: &'a str,
-    position: usize,
-    token: Token,
-}
-
-impl TokenStream for Terms<'_> {
-    fn advance(&mut self) -> bool {
-        let Some(end) = self.rest.find([' ', '\n']) else { return false };
-        self.token.text.clear();
-        self.token.text.push_str(&self.rest[..end]);
-        self.token.position = self.position;
-        self.position += usize::from(self.rest.as_bytes()[end] == b'\n');
-        self.rest = &self.rest[end + 1..];
-        true
-    }
-
-    fn token(&self) -> &Token {
-        &self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        &mut self.token
-    }
-}
-
-/// The finished index.
+/// All lists, by token.
+#[derive(Debug, Default)]
 pub(super) struct Postings {
-    fields: Fields,
-    searcher: Searcher,
+    lists: Vec<List>,
+    scratch: Vec<u8>,
+}
+
+/// Where something stands: documents in order, each with its places in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Places {
+    /// Documents with the end of their places in `at`.
+    docs: Vec<(DocId, u32)>,
+    at: Vec<u32>,
+}
+
+impl Places {
+    /// Documents with their places.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (DocId, &[u32])> {
+        let mut start = 0;
+        self.docs.iter().map(move |(doc, end)| {
+            let places = &self.at[start..*end as usize];
+            start = *end as usize;
+            (*doc, places)
+        })
+    }
+
+    /// The places in one document.
+    pub(super) fn of(&self, doc: DocId) -> &[u32] {
+        let Ok(at) = self.docs.binary_search_by_key(&doc, |(d, _)| *d) else { return &[] };
+        let start = at.checked_sub(1).map_or(0, |before| self.docs[before].1);
+        &self.at[start as usize..self.docs[at].1 as usize]
+    }
+
+    /// Documents in order.
+    pub(super) fn docs(&self) -> Vec<DocId> {
+        self.docs.iter().map(|(doc, _)| *doc).collect()
+    }
+
+    fn push(&mut self, doc: DocId, place: u32) {
+        self.at.push(place);
+        match self.docs.last_mut() {
+            Some((last, end)) if *last == doc => *end = self.at.len() as u32,
+            _ => self.docs.push((doc, self.at.len() as u32)),
+        }
+    }
 }
 
 impl Postings {
-    /// Documents that match with their scores, best first; all units are needed, or `needed` of them.
-    pub(super) fn find(&self, query: &Query, needed: usize, vocabulary: &Vocabulary) -> Vec<(f32, usize)> {
-        let documents = self.searcher.num_docs() as usize;
-        if documents == 0 || query.units.is_empty() {
-            return Vec::new();
+    /// Adds a document: its tokens with their places. Documents come in the order of their numbers.
+    pub(super) fn add(&mut self, doc: DocId, tokens: &mut [(WordId, u32)]) {
+        tokens.sort_unstable();
+        for same in tokens.chunk_by(|a, b| a.0 == b.0) {
+            let word = same[0].0 as usize;
+            if word >= self.lists.len() {
+                self.lists.resize(word + 1, List::default());
+            }
+            self.scratch.clear();
+            let mut last = 0;
+            for (_, place) in same {
+                write(&mut self.scratch, place - last);
+                last = *place;
+            }
+            let list = &mut self.lists[word];
+            write(&mut list.bytes, doc + 1 - list.next);
+            write(&mut list.bytes, self.scratch.len() as u32);
+            list.bytes.extend_from_slice(&self.scratch);
+            list.next = doc + 1;
         }
-        let mut clauses = vec![(Occur::Should, self.text_query(&query.units, needed, vocabulary))];
-        for name in &query.names {
-            self.name_queries(name, &mut clauses);
-        }
-        let top = TopDocs::with_limit(documents).order_by_score();
-        let hits = self.searcher.search(&BooleanQuery::new(clauses), &top).expect(IN_MEMORY);
-        // One segment: a document's address is its number.
-        hits.into_iter().map(|(score, address)| (score, address.doc_id as usize)).collect()
     }
 
-    fn text_query(&self, units: &[Unit], needed: usize, vocabulary: &Vocabulary) -> Box<dyn TantivyQuery> {
-        if needed < units.len() {
-            let each = units.iter().map(|u| (Occur::Should, self.unit_query(u, vocabulary))).collect();
-            return Box::new(BooleanQuery::with_minimum_required_clauses(each, needed));
-        }
-        let mut clauses: Vec<(Occur, Box<dyn TantivyQuery>)> =
-            units.iter().map(|u| (Occur::Must, self.unit_query(u, vocabulary))).collect();
-        for part in Part::ALL {
-            let terms: Vec<(usize, Term)> = units.iter().flat_map(|u| self.in_order(part, u)).collect();
-            if units.len() > 1 && terms.len() > 1 {
-                let together = PhraseQuery::new_with_offset(terms);
-                clauses.push((Occur::Should, boosted(Box::new(together), part.weight() * TOGETHER_WEIGHT)));
-            }
-        }
-        Box::new(BooleanQuery::new(clauses))
+    /// Gives back memory that was kept for growing.
+    pub(super) fn shrink(&mut self) {
+        self.lists.iter_mut().for_each(|list| list.bytes.shrink_to_fit());
+        self.lists.shrink_to_fit();
     }
 
-    fn unit_query(&self, unit: &Unit, vocabulary: &Vocabulary) -> Box<dyn TantivyQuery> {
-        let mut any: Vec<Box<dyn TantivyQuery>> = Vec::new();
-        if let Form::Word { text, .. } | Form::Han(text) = &unit.form {
-            for field in [self.fields.whole_name, self.fields.whole_alias] {
-                let is_name = scored(Term::from_field_text(field, text));
-                any.push(Box::new(ConstScoreQuery::new(is_name, WORD_IS_NAME_SCORE)));
+    /// Forgets documents and numbers the others anew, as `new` says.
+    pub(super) fn renumber(&mut self, new: &[Option<DocId>]) {
+        for list in &mut self.lists {
+            let mut kept = List::default();
+            for (doc, places) in Entries::of(list) {
+                let Some(doc) = new[doc as usize] else { continue };
+                write(&mut kept.bytes, doc + 1 - kept.next);
+                write(&mut kept.bytes, places.len() as u32);
+                kept.bytes.extend_from_slice(places);
+                kept.next = doc + 1;
+            }
+            *list = kept;
+        }
+    }
+
+    /// Bytes of a token's list: how much work it is.
+    pub(super) fn weight(&self, word: WordId) -> usize {
+        self.lists.get(word as usize).map_or(0, |list| list.bytes.len())
+    }
+
+    /// Gives every place of a token, document by document.
+    pub(super) fn each(&self, word: WordId, each: impl FnMut(DocId, Numbers<'_>)) {
+        self.collect(word, None, each);
+    }
+
+    /// Where any of these tokens stands, in `only` these documents or all.
+    fn of_words(&self, words: &[WordId], only: Option<&[DocId]>) -> Places {
+        let mut found = Places::default();
+        if let [word] = words {
+            if only.is_none() {
+                // A place takes a byte at least, and a document two more.
+                found.at.reserve(self.weight(*word));
+                found.docs.reserve(self.weight(*word) / 3);
+            }
+            self.collect(*word, only, |doc, places| places.for_each(|place| found.push(doc, place)));
+            return found;
+        }
+        // Document and place in one number are sorted in half the time.
+        let mut all: Vec<u64> = Vec::new();
+        for word in words {
+            let each = |doc: DocId, places: Numbers<'_>| {
+                all.extend(places.map(|place| u64::from(doc) << 32 | u64::from(place)));
+            };
+            self.collect(*word, only, each);
+        }
+        all.sort_unstable();
+        all.dedup();
+        for both in all {
+            found.push((both >> 32) as DocId, both as u32);
+        }
+        found
+    }
+
+    fn collect(&self, word: WordId, only: Option<&[DocId]>, mut each: impl FnMut(DocId, Numbers<'_>)) {
+        let Some(list) = self.lists.get(word as usize) else { return };
+        let mut wanted = only.map(|docs| docs.iter().copied().peekable());
+        for (doc, places) in Entries::of(list) {
+            if let Some(wanted) = &mut wanted {
+                while wanted.next_if(|w| *w < doc).is_some() {}
+                match wanted.peek() {
+                    None => return,
+                    Some(next) if *next > doc => continue,
+                    Some(_) => {}
+                }
+            }
+            each(doc, Numbers::places(places));
+        }
+    }
+
+    /// Where tokens stand side by side, one of each group in turn, in `only` these documents or all: places of the
+    /// first one.
+    pub(super) fn of_phrase(&self, groups: &[Vec<WordId>], only: Option<&[DocId]>) -> Places {
+        let work = |group: &[WordId]| group.iter().map(|w| self.weight(*w)).sum::<usize>();
+        let mut order: Vec<usize> = (0..groups.len()).collect();
+        order.sort_by_key(|i| work(&groups[*i]));
+        let Some((rarest, others)) = order.split_first() else { return Places::default() };
+        let mut found = self.of_words(&groups[*rarest], only);
+        let mut at = *rarest;
+        for other in others {
+            if found.docs.is_empty() {
+                return found;
+            }
+            let next = self.of_words(&groups[*other], Some(&found.docs()));
+            found =
+                beside(&found, &next, i64::try_from(*other).unwrap_or(0) - i64::try_from(at).unwrap_or(0));
+            // From here on the places are those of the group just joined.
+            at = *other;
+        }
+        found.at.iter_mut().for_each(|place| *place = place.saturating_sub(at as u32));
+        found
+    }
+}
+
+/// Places of `b` that are `distance` behind a place of `a`.
+fn beside(a: &Places, b: &Places, distance: i64) -> Places {
+    let mut found = Places::default();
+    let mut left = a.iter().peekable();
+    for (doc, places) in b.iter() {
+        while left.next_if(|(d, _)| *d < doc).is_some() {}
+        let Some((_, before)) = left.peek().filter(|(d, _)| *d == doc) else { continue };
+        let mut before = before.iter().map(|p| i64::from(*p) + distance).peekable();
+        for place in places {
+            while before.next_if(|p| *p < i64::from(*place)).is_some() {}
+            if before.peek() == Some(&i64::from(*place)) {
+                found.push(doc, *place);
             }
         }
-        for part in Part::ALL {
-            let term = |text: &str| self.term(part, text);
-            let weight = part.weight();
-            match &unit.form {
-                Form::Word { text, stem, prefix } => {
-                    any.push(boosted(scored(term(text)), weight));
-                    any.push(boosted(scored(term(&stem_term(stem))), weight));
-                    if *prefix {
-                        let begins = FuzzyTermQuery::new_prefix(term(text), 0, true);
-                        any.push(Box::new(ConstScoreQuery::new(Box::new(begins), weight * PREFIX_SCORE)));
+    }
+    found
+}
+
+fn write(bytes: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn read(bytes: &mut &[u8]) -> Option<u32> {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u32::from(byte & 0x7f) << shift;
+        if *byte < 0x80 {
+            return Some(number);
+        }
+        shift += 7;
+    }
+}
+
+/// The documents of a list with the bytes of their places.
+struct Entries<'a> {
+    bytes: &'a [u8],
+    next: DocId,
+}
+
+impl<'a> Entries<'a> {
+    fn of(list: &'a List) -> Self {
+        Self { bytes: &list.bytes, next: 0 }
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = (DocId, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next += read(&mut self.bytes)?;
+        let length = read(&mut self.bytes)? as usize;
+        let (places, rest) = self.bytes.split_at_checked(length)?;
+        self.bytes = rest;
+        Some((self.next - 1, places))
+    }
+}
+
+/// Places out of their distances.
+pub(super) struct Numbers<'a> {
+    bytes: &'a [u8],
+    last: u32,
+}
+
+impl<'a> Numbers<'a> {
+    fn places(bytes: &'a [u8]) -> Self {
+        Self { bytes, last: 0 }
+    }
+}
+
+impl Iterator for Numbers<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        self.last += read(&mut self.bytes)?;
+        Some(self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(documents: &[Vec<WordId>]) -> Postings {
+        let mut postings = Postings::default();
+        for (doc, words) in documents.iter().enumerate() {
+            let mut tokens: Vec<_> = words.iter().zip(0..).map(|(w, place)| (*w, place)).collect();
+            postings.add(doc as DocId, &mut tokens);
+        }
+        postings
+    }
+
+    fn shown(places: &Places) -> BTreeMap<DocId, Vec<u32>> {
+        places.iter().map(|(doc, at)| (doc, at.to_vec())).collect()
+    }
+
+    #[test]
+    fn words_and_phrases_are_found_where_they_stand() {
+        let postings = of(&[vec![1, 2, 1, 2], vec![2, 1], vec![3, 1, 2]]);
+        let find = |groups: &[Vec<WordId>]| shown(&postings.of_phrase(groups, None));
+        assert_eq!(find(&[vec![1]]), BTreeMap::from([(0, vec![0, 2]), (1, vec![1]), (2, vec![1])]));
+        assert_eq!(find(&[vec![1], vec![2]]), BTreeMap::from([(0, vec![0, 2]), (2, vec![1])]));
+        assert_eq!(find(&[vec![3, 2], vec![1]]), BTreeMap::from([(0, vec![1]), (1, vec![0]), (2, vec![0])]));
+        assert_eq!(find(&[vec![9], vec![1]]), BTreeMap::new());
+        assert_eq!(find(&[]), BTreeMap::new());
+        let found = postings.of_phrase(&[vec![1], vec![2]], None);
+        assert_eq!([found.of(0), found.of(1), found.of(2)], [&[0, 2][..], &[], &[1]]);
+        assert_eq!(shown(&postings.of_phrase(&[vec![1]], Some(&[1, 5]))), BTreeMap::from([(1, vec![1])]));
+    }
+
+    #[test]
+    fn forgotten_documents_are_gone_and_the_others_move_up() {
+        let mut postings = of(&[vec![1], vec![2, 1], vec![1, 2]]);
+        postings.renumber(&[None, Some(0), Some(1)]);
+        let places = postings.of_phrase(&[vec![1]], None);
+        assert_eq!(shown(&places), BTreeMap::from([(0, vec![1]), (1, vec![0])]));
+        postings.add(2, &mut [(1, 7)]);
+        assert_eq!(postings.of_phrase(&[vec![1]], None).docs(), [0, 1, 2]);
+    }
+
+    proptest! {
+        #[test]
+        fn phrases_are_what_reading_along_finds(
+            documents in prop::collection::vec(prop::collection::vec(0u32..4, 0..40), 0..6),
+            phrase in prop::collection::vec(prop::collection::vec(0u32..4, 1..3), 1..4),
+        ) {
+            let found = shown(&of(&documents).of_phrase(&phrase, None));
+            let mut expected: BTreeMap<DocId, Vec<u32>> = BTreeMap::new();
+            for (doc, words) in documents.iter().enumerate() {
+                for (at, window) in words.windows(phrase.len()).enumerate() {
+                    if phrase.iter().zip(window).all(|(group, word)| group.contains(word)) {
+                        expected.entry(doc as DocId).or_default().push(at as u32);
                     }
                 }
-                Form::Typo => any.extend(
-                    unit.places
-                        .iter()
-                        .flatten()
-                        .map(|w| boosted(scored(term(vocabulary.text(*w))), weight * TYPO_WEIGHT)),
-                ),
-                Form::Pair | Form::Han(_) => {
-                    let mut terms = self.pieces(part, unit, vocabulary);
-                    let query = if terms.len() > 1 {
-                        Box::new(PhraseQuery::new_with_offset(terms))
-                    } else {
-                        let Some((_, only)) = terms.pop() else { continue };
-                        scored(only)
-                    };
-                    any.push(boosted(query, weight));
-                }
             }
-        }
-        Box::new(BooleanQuery::union(any))
-    }
-
-    /// Terms of a unit of several places: pairs of Han characters, or words.
-    fn pieces(&self, part: Part, unit: &Unit, vocabulary: &Vocabulary) -> Vec<(usize, Term)> {
-        if let Form::Han(run) = &unit.form {
-            return han_pieces(run).map(|(i, piece)| (i, self.term(part, piece))).collect();
-        }
-        let words = unit.places.iter().filter_map(|words| words.first());
-        words.enumerate().map(|(i, word)| (i, self.term(part, vocabulary.text(*word)))).collect()
-    }
-
-    /// Terms of a unit with their positions in the query; none for a word that may still be growing.
-    fn in_order(&self, part: Part, unit: &Unit) -> Vec<(usize, Term)> {
-        match &unit.form {
-            Form::Word { stem, .. } => vec![(unit.at, self.term(part, &stem_term(stem)))],
-            Form::Han(run) => {
-                han_pieces(run).map(|(i, piece)| (unit.at + i, self.term(part, piece))).collect()
-            }
-            Form::Typo | Form::Pair => Vec::new(),
+            prop_assert_eq!(found, expected);
         }
     }
-
-    fn name_queries(&self, name: &str, clauses: &mut Vec<(Occur, Box<dyn TantivyQuery>)>) {
-        for (field, whole, begins) in [
-            (self.fields.whole_name, WHOLE_NAME_SCORE, NAME_BEGINS_SCORE),
-            (self.fields.whole_alias, WHOLE_ALIAS_SCORE, ALIAS_BEGINS_SCORE),
-        ] {
-            let term = Term::from_field_text(field, name);
-            let beginning = FuzzyTermQuery::new_prefix(term.clone(), 0, true);
-            clauses.push((Occur::Should, Box::new(ConstScoreQuery::new(scored(term), whole))));
-            clauses.push((Occur::Should, Box::new(ConstScoreQuery::new(Box::new(beginning), begins))));
-        }
-    }
-
-    fn term(&self, part: Part, text: &str) -> Term {
-        Term::from_field_text(self.fields.parts[part as usize], text)
-    }
-}
-
-/// Pairs of neighbours with their positions, or the only character.
-fn han_pieces(run: &str) -> impl Iterator<Item = (usize, &str)> {
-    let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).collect();
-    let count = starts.len().saturating_sub(1).max(1);
-    (0..count).map(move |i| (i, &run[starts[i]..starts.get(i + 2).copied().unwrap_or(run.len())]))
-}
-
-fn scored(term: Term) -> Box<dyn TantivyQuery> {
-    Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs))
-}
-
-fn boosted(query: Box<dyn TantivyQuery>, weight: f32) -> Box<dyn TantivyQuery> {
-    Box::new(BoostQuery::new(query, weight))
 }

@@ -1,64 +1,95 @@
-//! Every token of the library, numbered. A query is resolved against it once, so what is found, how it is ranked and
+//! Every token of the index, numbered. A query is resolved against it once, so what is found, how it is ranked and
 //! what is highlighted cannot disagree.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::analyze::Stems;
+use super::analyze::{Script, stem};
+use super::typo;
 
 /// Number of a token in the [`Vocabulary`].
 pub(super) type WordId = u32;
 
-/// Shortest word for which a typing error is forgiven, in characters.
-const MIN_TYPO_CHARS: usize = 5;
+/// Chain end in [`Word::same_stem`].
+const NONE: WordId = WordId::MAX;
 
 #[derive(Debug)]
 struct Word {
-    text: Box<str>,
-    /// Empty for a Han character.
-    stem: Box<str>,
+    text: Arc<str>,
+    /// The word before it with the same stem.
+    same_stem: WordId,
 }
 
 /// Tokens by number, text, stem and beginning.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
     words: Vec<Word>,
-    ids: HashMap<Box<str>, WordId>,
-    by_stem: HashMap<Box<str>, Vec<WordId>>,
+    ids: HashMap<Arc<str>, WordId>,
+    /// The newest word of each stem.
+    by_stem: HashMap<Arc<str>, WordId>,
+    /// Han characters of the basic plane, by code point from [`FIRST_HAN`] on.
+    han: Vec<WordId>,
     /// Words (no Han characters) in alphabetical order.
     sorted: Vec<WordId>,
+    /// Words that are not sorted in yet.
+    unsorted: Vec<WordId>,
 }
+
+const FIRST_HAN: u32 = 0x3400;
+const LAST_HAN: u32 = 0x9fff;
 
 impl Vocabulary {
     /// Number of the token, given now if it is new.
-    pub(super) fn intern(&mut self, text: &str, han: bool, stems: &mut Stems) -> WordId {
+    pub(super) fn intern(&mut self, text: &str, script: Script) -> WordId {
+        if script == Script::Han
+            && let Some(slot) = han_slot(text)
+        {
+            if self.han.is_empty() {
+                self.han = vec![NONE; (LAST_HAN - FIRST_HAN + 1) as usize];
+            }
+            if self.han[slot] == NONE {
+                self.han[slot] = self.words.len() as WordId;
+                self.words.push(Word { text: text.into(), same_stem: NONE });
+            }
+            return self.han[slot];
+        }
         if let Some(id) = self.ids.get(text) {
             return *id;
         }
         let id = self.words.len() as WordId;
-        let stem: Box<str> = if han { "".into() } else { stems.stem(text).into() };
-        if !han {
-            self.by_stem.entry(stem.clone()).or_default().push(id);
-            self.sorted.push(id);
+        let text: Arc<str> = text.into();
+        let mut same_stem = NONE;
+        if script != Script::Han {
+            let stem = stem(&text);
+            let stem = if *stem == *text { text.clone() } else { stem.into() };
+            same_stem = self.by_stem.insert(stem, id).unwrap_or(NONE);
+            self.unsorted.push(id);
         }
-        self.ids.insert(text.into(), id);
-        self.words.push(Word { text: text.into(), stem });
+        self.ids.insert(text.clone(), id);
+        self.words.push(Word { text, same_stem });
         id
     }
 
-    /// Puts the words in order; to be called after the last [`Self::intern`].
-    pub(super) fn finish(&mut self) {
-        let Self { words, sorted, .. } = self;
-        sorted.sort_unstable_by(|a, b| words[*a as usize].text.cmp(&words[*b as usize].text));
-    }
-
-    /// How many tokens there are.
-    pub(super) fn len(&self) -> usize {
-        self.words.len()
+    /// Puts new words in order; to be called after the last [`Self::intern`].
+    pub(super) fn sort(&mut self) {
+        let Self { words, sorted, unsorted, .. } = self;
+        if unsorted.len() > 64 {
+            sorted.append(unsorted);
+            sorted.sort_unstable_by(|a, b| words[*a as usize].text.cmp(&words[*b as usize].text));
+            sorted.shrink_to_fit();
+        }
+        for id in unsorted.drain(..) {
+            let at = sorted.partition_point(|other| words[*other as usize].text < words[id as usize].text);
+            sorted.insert(at, id);
+        }
     }
 
     /// Number of exactly this token.
     pub(super) fn id(&self, text: &str) -> Option<WordId> {
-        self.ids.get(text).copied()
+        match han_slot(text) {
+            Some(slot) => self.han.get(slot).copied().filter(|id| *id != NONE),
+            None => self.ids.get(text).copied(),
+        }
     }
 
     /// Text of a token.
@@ -66,70 +97,37 @@ impl Vocabulary {
         &self.words[id as usize].text
     }
 
-    /// Stem of a word; empty for a Han character.
-    pub(super) fn stem(&self, id: WordId) -> &str {
-        &self.words[id as usize].stem
-    }
-
     /// Words with this stem.
-    pub(super) fn with_stem(&self, stem: &str) -> &[WordId] {
-        self.by_stem.get(stem).map_or(&[], Vec::as_slice)
+    pub(super) fn with_stem(&self, stem: &str) -> impl Iterator<Item = WordId> {
+        let mut at = self.by_stem.get(stem).copied().unwrap_or(NONE);
+        std::iter::from_fn(move || {
+            let id = (at != NONE).then_some(at)?;
+            at = self.words[at as usize].same_stem;
+            Some(id)
+        })
     }
 
-    /// Words that begin so.
+    /// Words that begin so, in order.
     pub(super) fn with_prefix(&self, prefix: &str) -> &[WordId] {
         let from = self.sorted.partition_point(|id| self.text(*id) < prefix);
         let count = self.sorted[from..].partition_point(|id| self.text(*id).starts_with(prefix));
         &self.sorted[from..from + count]
     }
 
-    /// Words one typing error away: a letter too many, missing, wrong, or two swapped. With `prefix`, words whose
-    /// beginning is.
-    pub(super) fn within_one_error(&self, word: &str, prefix: bool) -> Vec<WordId> {
-        let typed: Vec<char> = word.chars().collect();
-        // A number with another digit is another number.
-        if typed.len() < MIN_TYPO_CHARS || !typed.iter().all(|c| c.is_alphabetic()) {
-            return Vec::new();
-        }
-        let (mut near, mut other) = (Vec::new(), Vec::new());
-        for id in &self.sorted {
-            // One error cannot replace both of the first two letters: most words end here.
-            let mut letters = self.text(*id).chars();
-            let (a, b) = (letters.next(), letters.next());
-            if ![a, b].iter().flatten().any(|c| typed[..2].contains(c)) {
-                continue;
-            }
-            other.clear();
-            other.extend(self.text(*id).chars().take(typed.len() + 2));
-            let is_near = if prefix {
-                (typed.len() - 1..=typed.len() + 1)
-                    .any(|n| other.get(..n).is_some_and(|beginning| one_error_apart(&typed, beginning)))
-            } else {
-                one_error_apart(&typed, &other)
-            };
-            if is_near {
-                near.push(*id);
-            }
-        }
-        near
+    /// Words a typing error or, if long, two away from `word`. With `prefix`, words whose beginning is.
+    pub(super) fn near(&self, word: &str, prefix: bool) -> Vec<WordId> {
+        typo::near(word, prefix, self.sorted.len(), |i| self.text(self.sorted[i]))
+            .into_iter()
+            .map(|i| self.sorted[i])
+            .collect()
     }
 }
 
-/// Whether one insertion, deletion, replacement or swap of neighbours makes `a` into `b`, or nothing does.
-fn one_error_apart(a: &[char], b: &[char]) -> bool {
-    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    if long.len() - short.len() > 1 {
-        return false;
-    }
-    let Some(at) = (0..short.len()).find(|i| short[*i] != long[*i]) else { return true };
-    if short.len() < long.len() {
-        return short[at..] == long[at + 1..];
-    }
-    short[at + 1..] == long[at + 1..]
-        || at + 1 < short.len()
-            && short[at] == long[at + 1]
-            && short[at + 1] == long[at]
-            && short[at + 2..] == long[at + 2..]
+/// Place of a Han character in [`Vocabulary::han`].
+fn han_slot(text: &str) -> Option<usize> {
+    let mut chars = text.chars();
+    let code = chars.next()? as u32;
+    (chars.next().is_none() && (FIRST_HAN..=LAST_HAN).contains(&code)).then(|| (code - FIRST_HAN) as usize)
 }
 
 #[cfg(test)]
@@ -137,11 +135,11 @@ mod tests {
     use super::*;
 
     fn of(words: &[&str]) -> Vocabulary {
-        let (mut vocabulary, mut stems) = (Vocabulary::default(), Stems::new());
+        let mut vocabulary = Vocabulary::default();
         for word in words {
-            vocabulary.intern(word, false, &mut stems);
+            vocabulary.intern(word, Script::Word);
         }
-        vocabulary.finish();
+        vocabulary.sort();
         vocabulary
     }
 
@@ -154,26 +152,25 @@ mod tests {
         let v = of(&["caching", "cached", "cat", "decode", "cache"]);
         assert_eq!(texts(&v, v.with_prefix("ca")), ["cache", "cached", "caching", "cat"]);
         assert_eq!(texts(&v, v.with_prefix("dex")), [""; 0]);
-        assert_eq!(texts(&v, v.with_stem("cach")), ["caching", "cached", "cache"]);
+        let stems: Vec<WordId> = v.with_stem("cach").collect();
+        assert_eq!(texts(&v, &stems), ["cache", "cached", "caching"]);
     }
 
     #[test]
-    fn one_typing_error_is_forgiven_in_long_words_only() {
-        let v = of(&["attention", "cache", "8192", "attend"]);
-        for typed in ["atention", "attenttion", "attentoin", "attenxion"] {
-            assert_eq!(texts(&v, &v.within_one_error(typed, false)), ["attention"], "{typed}");
-        }
-        assert!(v.within_one_error("cche", false).is_empty());
-        assert!(v.within_one_error("atteniton1", false).is_empty());
-        assert_eq!(texts(&v, &v.within_one_error("attne", true)), ["attend", "attention"]);
-        assert!(v.within_one_error("attentixm", false).is_empty());
+    fn words_that_come_later_are_sorted_in() {
+        let mut v = of(&["cat", "cache"]);
+        v.intern("cab", Script::Word);
+        v.intern("显", Script::Han);
+        v.sort();
+        assert_eq!(texts(&v, v.with_prefix("ca")), ["cab", "cache", "cat"]);
+        assert_eq!(v.id("显").map(|id| v.text(id)), Some("显"));
+        assert_eq!(v.id("存"), None);
     }
 
-    proptest::proptest! {
-        #[test]
-        fn the_distance_is_symmetric(a in "[abc]{0,6}", b in "[abc]{0,6}") {
-            let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-            proptest::prop_assert_eq!(one_error_apart(&a, &b), one_error_apart(&b, &a));
-        }
+    #[test]
+    fn typing_errors_lead_to_words() {
+        let v = of(&["attention", "cache", "8192", "attend"]);
+        assert_eq!(texts(&v, &v.near("atention", false)), ["attention"]);
+        assert_eq!(texts(&v, &v.near("attne", true)), ["attend", "attention"]);
     }
 }

@@ -63,7 +63,11 @@ impl Outside {
         let faults = library.faults.len();
         let index = inbox.clone();
         std::thread::spawn(move || {
-            let _ = index.blocking_send(Msg::SearchReady(Box::new(SearchIndex::build(&library))));
+            let built = SearchIndex::build(&library);
+            let dictionary = built.dictionary();
+            let _ = index.blocking_send(Msg::SearchReady(Box::new(built)));
+            // The index answers without it until it is there.
+            dictionary.load();
         });
         let log = paths.progress_log();
         let (store, unread) = match Store::open(&log) {

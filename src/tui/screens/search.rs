@@ -1,9 +1,11 @@
-//! Search: results while typing, over notes, terms and labs in both languages.
+//! Search: results while typing, over notes, terms, labs, runs and own notes in both languages.
+
+use std::ops::Range;
 
 use crossterm::event::{Event, KeyCode, KeyEvent};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::Modifier;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
@@ -12,7 +14,7 @@ use unicode_width::UnicodeWidthStr;
 use super::{Nav, Outcome, Screen, body_size};
 use crate::lang::Lang;
 use crate::library::Target;
-use crate::search::{Filter, Hit, Kind, Results};
+use crate::search::{Facets, Filter, Hit, Kind, Results};
 use crate::tui::app::Core;
 use crate::tui::msg::Action;
 use crate::tui::theme::{Role, SELECTED};
@@ -36,7 +38,13 @@ pub(crate) struct Search {
 
 impl Search {
     pub(super) fn lay_out(&mut self, core: &Core) {
-        let filter = Filter { kind: self.kind, prefer: core.lang, limit: LIMIT, ..Filter::default() };
+        let filter = Filter {
+            kind: self.kind,
+            progress: Some(&core.progress),
+            prefer: core.lang,
+            limit: LIMIT,
+            ..Filter::default()
+        };
         self.results = match &core.search {
             Some(index) => index.search(self.query.value(), &filter),
             None => Results::default(),
@@ -73,16 +81,21 @@ impl Search {
                 self.lay_out(core);
             }
             Action::Next | Action::Previous => {
-                const KINDS: [Option<Kind>; 4] = [None, Some(Kind::Note), Some(Kind::Term), Some(Kind::Lab)];
-                let at = KINDS.iter().position(|k| *k == self.kind).unwrap_or(0);
-                let step = if action == Action::Next { 1 } else { KINDS.len() - 1 };
-                self.kind = KINDS[(at + step) % KINDS.len()];
+                let kinds = self.kinds();
+                let at = kinds.iter().position(|(kind, _)| *kind == self.kind).unwrap_or(0);
+                let step = if action == Action::Next { 1 } else { kinds.len() - 1 };
+                self.kind = kinds[(at + step) % kinds.len()].0;
+                self.cursor = Cursor::default();
                 self.lay_out(core);
             }
             Action::Open => {
                 let Some(hit) = self.results.hits.get(self.cursor.at()) else { return Outcome::stay() };
-                let screen = Screen::target(&target(hit), hit.anchor.as_deref(), &core.library);
-                return screen.map_or_else(Outcome::stay, Outcome::push);
+                let screen = target(hit)
+                    .and_then(|target| Screen::target(&target, hit.anchor.as_deref(), &core.library));
+                return screen.map_or_else(
+                    || Outcome::refuse(core.lang.pick("this cannot be opened from here", "这里打不开这一条")),
+                    Outcome::push,
+                );
             }
             action => {
                 let page = usize::from(body_size(core).1.saturating_sub(3)) / LINES_PER_HIT;
@@ -102,7 +115,10 @@ impl Search {
         let shown: String = skip_columns(self.query.value(), scroll);
         let mut line = vec![Span::styled(prompt, theme.style(Role::Accent)), Span::raw(shown)];
         if self.query.value().is_empty() {
-            let hint = lang.pick("words, Chinese or English", "输入中文或英文");
+            let hint = lang.pick(
+                "words, 中文, pinyin; kind:term phase:2 layer:serving state:learning",
+                "中文、English 或拼音；类型:术语 阶段:2 层:推理服务 状态:学习中",
+            );
             line.push(Span::styled(hint, theme.style(Role::Dim)));
         }
         frame.render_widget(Line::from(line), input);
@@ -113,11 +129,15 @@ impl Search {
         let mut lines = Vec::new();
         for (i, hit) in self.results.hits.iter().enumerate() {
             let selected = i == self.cursor.at();
-            let title = Line::from(vec![
-                Span::raw(if selected { "▸ " } else { "  " }),
-                Span::styled(format!("{} ", kind_name(Some(hit.kind), lang)), theme.style(Role::Dim)),
-                Span::styled(hit.title.clone(), theme.style(Role::Accent)),
-            ]);
+            let title = Line::from(
+                vec![
+                    Span::raw(if selected { "▸ " } else { "  " }),
+                    Span::styled(format!("{} ", hit.kind.name(lang)), theme.style(Role::Dim)),
+                ]
+                .into_iter()
+                .chain(marked(&hit.title, &hit.title_highlights, theme.style(Role::Accent)))
+                .collect::<Vec<_>>(),
+            );
             lines.push(if selected { title.style(SELECTED) } else { title });
             lines.push(snippet(hit));
         }
@@ -135,57 +155,94 @@ impl Search {
         frame.render_widget(scrolled(lines, self.cursor.at() * LINES_PER_HIT, list.height), list);
     }
 
+    /// Kinds to choose from with their hits: the usual ones, and others that have any.
+    fn kinds(&self) -> Vec<(Option<Kind>, usize)> {
+        let count = |kind: Kind| {
+            let counted = self.results.facets.kinds.iter().find(|(k, _)| *k == kind);
+            counted.map_or(0, |(_, count)| *count)
+        };
+        let all = Kind::ALL.into_iter().map(count).sum();
+        let usual =
+            |kind: Kind| matches!(kind, Kind::Note | Kind::Term | Kind::Lab) || self.kind == Some(kind);
+        let each = Kind::ALL.into_iter().map(|kind| (Some(kind), count(kind)));
+        let each = each.filter(|(kind, count)| *count > 0 || kind.is_some_and(usual));
+        [(None, all)].into_iter().chain(each).collect()
+    }
+
     fn draw_kinds(&self, frame: &mut Frame<'_>, area: Rect, core: &Core) {
         let (lang, theme) = (core.lang, core.theme);
+        let asked = !self.query.value().trim().is_empty();
         let mut spans = vec![Span::raw("  ")];
-        for kind in [None, Some(Kind::Note), Some(Kind::Term), Some(Kind::Lab)] {
+        for (kind, count) in self.kinds() {
             let style = if kind == self.kind { SELECTED } else { theme.style(Role::Dim) };
-            spans.push(Span::styled(format!(" {} ", kind_name(kind, lang)), style));
+            let name = kind.map_or(lang.pick("all", "全部"), |kind| kind.name(lang));
+            let text = if asked { format!(" {name} {count} ") } else { format!(" {name} ") };
+            spans.push(Span::styled(text, style));
         }
-        if !self.query.value().trim().is_empty() {
-            let found = self.results.hits.len();
+        if asked {
             let ms = self.results.took_us as f64 / 1000.0;
-            let text =
-                lang.pick(format!("  {found} found in {ms:.1} ms"), format!("  {found} 条，{ms:.1} ms"));
-            spans.push(Span::styled(text, theme.style(Role::Dim)));
+            let part = if self.results.partial {
+                lang.pick("  only part of it matches,", "  只符合一部分，")
+            } else {
+                ""
+            };
+            spans.push(Span::styled(format!("{part}  {ms:.1} ms"), theme.style(Role::Dim)));
         }
-        frame.render_widget(Line::from(spans), area);
+        let counts = Line::styled(facet_line(&self.results.facets, lang), theme.style(Role::Dim));
+        frame.render_widget(ratatui::text::Text::from(vec![Line::from(spans), counts]), area);
     }
 }
 
-fn target(hit: &Hit) -> Target {
+/// Phases, layers and states with their hits, where there is a choice.
+fn facet_line(facets: &Facets, lang: Lang) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    if facets.phases.len() > 1 {
+        let each: Vec<String> =
+            facets.phases.iter().map(|(phase, count)| format!("{phase}:{count}")).collect();
+        parts.push(format!("{} {}", lang.pick("phase", "阶段"), each.join(" ")));
+    }
+    if facets.layers.len() > 1 {
+        let each = facets.layers.iter().map(|(layer, count)| format!("{} {count}", layer.name(lang)));
+        parts.push(each.collect::<Vec<_>>().join(" "));
+    }
+    if facets.states.len() > 1 {
+        let each = facets.states.iter().map(|(state, count)| format!("{} {count}", state.name(lang)));
+        parts.push(each.collect::<Vec<_>>().join(" "));
+    }
+    if parts.is_empty() { String::new() } else { format!("   {}", parts.join(" · ")) }
+}
+
+/// What the library and the labs can open.
+fn target(hit: &Hit) -> Option<Target> {
     match hit.kind {
-        Kind::Note => Target::Note(hit.id.clone()),
-        Kind::Term => Target::Term(hit.id.clone()),
-        Kind::Lab => Target::Lab(hit.id.clone()),
+        Kind::Note => Some(Target::Note(hit.id.clone())),
+        Kind::Term => Some(Target::Term(hit.id.clone())),
+        Kind::Lab => Some(Target::Lab(hit.id.clone())),
+        Kind::Own | Kind::Run => None,
     }
 }
 
-fn kind_name(kind: Option<Kind>, lang: Lang) -> &'static str {
-    match kind {
-        None => lang.pick("all", "全部"),
-        Some(Kind::Note) => lang.pick("note", "笔记"),
-        Some(Kind::Term) => lang.pick("term", "术语"),
-        Some(Kind::Lab) => lang.pick("lab", "实验"),
-    }
-}
-
-/// The snippet with its matches bold and underlined, so that they show without colour.
+/// The snippet with its matches.
 fn snippet(hit: &Hit) -> Line<'static> {
-    let text = &hit.snippet.text;
-    let mut spans = vec![Span::raw("     ")];
+    let text = marked(&hit.snippet.text, &hit.snippet.highlights, Style::new());
+    Line::from([Span::raw("     ")].into_iter().chain(text).collect::<Vec<_>>())
+}
+
+/// Text whose matches are bold and underlined, so that they show without colour.
+fn marked(text: &str, highlights: &[Range<usize>], style: Style) -> Vec<Span<'static>> {
+    let mut spans = Vec::with_capacity(2 * highlights.len() + 1);
     let mut at = 0;
-    for range in &hit.snippet.highlights {
+    for range in highlights {
         let (Some(before), Some(matched)) = (text.get(at..range.start), text.get(range.clone())) else {
             continue;
         };
-        spans.push(Span::raw(before.to_owned()));
-        let style = ratatui::style::Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
-        spans.push(Span::styled(matched.to_owned(), style));
+        spans.push(Span::styled(before.to_owned(), style));
+        let marked = style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+        spans.push(Span::styled(matched.to_owned(), marked));
         at = range.end;
     }
-    spans.push(Span::raw(text.get(at..).unwrap_or_default().to_owned()));
-    Line::from(spans)
+    spans.push(Span::styled(text.get(at..).unwrap_or_default().to_owned(), style));
+    spans
 }
 
 fn skip_columns(text: &str, columns: usize) -> String {

@@ -188,7 +188,16 @@ fn show_once(
     let machine = source.machine()?;
     source.snapshot()?;
     refresh();
-    let snapshot = source.snapshot()?;
+    let mut snapshot = source.snapshot()?;
+    // Where the first reading took long, the second came too soon after it for what the host tells once in a while.
+    for _ in 0..3 {
+        if snapshot.host.details.is_some() {
+            break;
+        }
+        refresh();
+        let Ok(later) = source.snapshot() else { break };
+        snapshot = later;
+    }
     if args.json {
         return write_line(out, &Once { machine, snapshot });
     }

@@ -13,6 +13,11 @@ fn is_whole_tokens(text: &str, range: &std::ops::Range<usize>) -> bool {
     tokens.iter().any(|t| t.range.start == range.start) && tokens.iter().any(|t| t.range.end == range.end)
 }
 
+/// A few for every run of the tests; `PROPTEST_CASES=100000` looks for longer.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200)
+}
+
 fn any_query() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => prop::sample::select(vec![
@@ -28,7 +33,7 @@ fn any_query() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
     fn any_text_is_a_query_and_highlights_are_true(query in any_query(), zh in any::<bool>(), one in any::<bool>()) {

@@ -116,8 +116,8 @@ impl Search {
         let mut line = vec![Span::styled(prompt, theme.style(Role::Accent)), Span::raw(shown)];
         if self.query.value().is_empty() {
             let hint = lang.pick(
-                "words, 中文, pinyin; kind:term phase:2 layer:serving state:learning",
-                "中文、English 或拼音；类型:术语 阶段:2 层:推理服务 状态:学习中",
+                "words, Chinese or English, or pinyin; kind:term layer:serving narrow it",
+                "输入中文或英文，也可以用拼音；类型:术语 层:推理服务 缩小范围",
             );
             line.push(Span::styled(hint, theme.style(Role::Dim)));
         }
@@ -181,12 +181,14 @@ impl Search {
         }
         if asked {
             let ms = self.results.took_us as f64 / 1000.0;
-            let part = if self.results.partial {
-                lang.pick("  only part of it matches,", "  只符合一部分，")
-            } else {
-                ""
+            let found = self.results.total;
+            let text = match (self.results.partial, lang) {
+                (false, Lang::En) => format!("  {found} found in {ms:.1} ms"),
+                (false, Lang::Zh) => format!("  {found} 条，{ms:.1} ms"),
+                (true, Lang::En) => format!("  {found} found in part, in {ms:.1} ms"),
+                (true, Lang::Zh) => format!("  {found} 条只符合一部分，{ms:.1} ms"),
             };
-            spans.push(Span::styled(format!("{part}  {ms:.1} ms"), theme.style(Role::Dim)));
+            spans.push(Span::styled(text, theme.style(Role::Dim)));
         }
         let counts = Line::styled(facet_line(&self.results.facets, lang), theme.style(Role::Dim));
         frame.render_widget(ratatui::text::Text::from(vec![Line::from(spans), counts]), area);

@@ -111,16 +111,16 @@ fn a_note_is_read_searched_for_in_both_languages_and_a_term_marked() {
     terminal.send("\r");
     terminal.wait_for("phase 0 ·");
     terminal.send("/");
-    terminal.wait_for("kind:term phase:2");
+    terminal.wait_for("words, Chinese or English");
     terminal.send("gpu memory");
     terminal.wait_for("found in");
     terminal.send("\x1b");
-    terminal.wait_for("kind:term phase:2");
+    terminal.wait_for("words, Chinese or English");
     terminal.send("显存");
     terminal.wait_for("GPU memory");
     // One at a time: two escapes in one read are another key.
     terminal.send("\x1b");
-    terminal.wait_for("kind:term phase:2");
+    terminal.wait_for("words, Chinese or English");
     terminal.send("\x1b");
     terminal.wait_for("Next to read");
     terminal.send("4");
